@@ -1,0 +1,223 @@
+/** Runs one child in a session of its own: bounded output, a deadline, and nothing left behind. Knows no shell and no tool. */
+import { errnoOf } from "./errors.ts";
+import { HeadTail, LineCleaner, LivePieces, looksBinary, SpillFile } from "./spawn-capture.ts";
+import { endFamily, isAlive, killFamily, type Family } from "./spawn-group.ts";
+
+/** After the child's exit its pipe is read this long: a background child may hold it open for ever. */
+const DRAIN_MS = 250;
+/** Between two reads of output that nobody wants any more. */
+const UNWANTED_MS = 20;
+/** What a screen gets of one call. `yes` prints a gigabyte a second; when this binds, the result still has head and tail. */
+const LIVE_CHARS = 1024 * 1024;
+
+export interface SpawnRequest {
+  /** Program and arguments; never passed through a shell. */
+  argv: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+  /** Names the call in SHIRO_CALL, made unique here. */
+  callId: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Where the whole output goes when it is longer than what is kept. */
+  spillPath: string;
+  /** Takes keys out of what goes there and of what is kept. Must leave what it has replaced alone. */
+  redact?: ((text: string) => string) | undefined;
+  /** Decoded output of both streams as it comes, escape sequences included. */
+  onOutput?(text: string): void;
+  /** cmd.exe parses its own command line; quoting it again would break it. */
+  verbatimArguments?: boolean;
+}
+
+export interface SpawnResult {
+  ended: "exited" | "timeout" | "aborted";
+  /** Null when a signal ended it. */
+  exitCode: number | null;
+  signal: string | null;
+  stdout: string;
+  stderr: string;
+  ms: number;
+  /** Something it started is still running; `endAll` ends it. */
+  background: boolean;
+  spill: { path: string; capped: boolean } | null;
+}
+
+const families = new Set<Family>();
+
+/** Thrown when the program could not be started at all: nothing has run. */
+export class SpawnError extends Error {
+  override name = "SpawnError";
+}
+
+/**
+ * Runs a child to its end, its deadline or an abort, whichever is first; then nothing of it runs in the foreground.
+ * Throws SpawnError when it can't be started, and the signal's reason when that was aborted before.
+ */
+export async function runCommand(request: SpawnRequest): Promise<SpawnResult> {
+  request.signal.throwIfAborted();
+  const startedAt = performance.now();
+  const mark = `${request.callId.replace(/[^\w.-]/g, "_").slice(0, 64)}.${crypto.randomUUID()}`;
+  const child = startChild(request, mark);
+  const family: Family = { pid: child.pid, mark };
+  families.add(family);
+  const spill = new SpillFile(request.spillPath, request.redact);
+  const live = limitLive(request.onOutput);
+  const targets = { spill, live, redact: request.redact ?? ((text: string) => text) };
+  const streams = [openStream(child.stdout, targets), openStream(child.stderr, targets)] as const;
+  const ended = await raceToEnd(child.exited, request);
+  if (ended !== "exited") await endFamily(family);
+  await Promise.race([Promise.all(streams.map((stream) => stream.done)), Bun.sleep(DRAIN_MS)]);
+  const [stdout, stderr] = streams.map((stream) => stream.close());
+  const background = isAlive(family);
+  if (!background) families.delete(family);
+  return {
+    ended,
+    exitCode: child.signalCode === null ? child.exitCode : null,
+    signal: child.signalCode === null ? null : String(child.signalCode),
+    stdout: stdout ?? "",
+    stderr: stderr ?? "",
+    ms: performance.now() - startedAt,
+    background,
+    spill: spill.close(),
+  };
+}
+
+/** Ends every child that is still running, and what those started. For the end of the program. */
+export async function endAll(): Promise<void> {
+  const ending = [...families];
+  families.clear();
+  await Promise.all(ending.map((family) => endFamily(family)));
+}
+
+/** `endAll` for when there is no time left to wait: everything is killed at once. */
+export function killAll(): void {
+  for (const family of families) killFamily(family);
+  families.clear();
+}
+
+type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
+
+function startChild(request: SpawnRequest, mark: string): Child {
+  try {
+    return Bun.spawn([...request.argv], {
+      cwd: request.cwd,
+      env: { ...request.env, SHIRO_CALL: mark },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      // setsid(2): a group of its own to end, and no terminal that it could read a password from.
+      detached: process.platform !== "win32",
+      windowsHide: true,
+      windowsVerbatimArguments: request.verbatimArguments ?? false,
+    });
+  } catch (cause) {
+    throw new SpawnError(startProblem(request, errnoOf(cause)), { cause });
+  }
+}
+
+function startProblem(request: SpawnRequest, code: string | undefined): string {
+  const program = request.argv[0] ?? "";
+  if (code === "E2BIG") return "The command is too long for the system; write it to a file and run that.";
+  if (code === "ERR_INVALID_ARG_VALUE")
+    return "The command holds a NUL character, which no program can be given. Write it as \\0.";
+  if (code === "EAGAIN") return "The system has no room for another process.";
+  if (code === "ENOENT") return `${program} is not on PATH, or the directory ${request.cwd} is gone.`;
+  return `Could not start ${program} in ${request.cwd}${code ? ` (${code})` : ""}.`;
+}
+
+async function raceToEnd(exited: Promise<number>, request: SpawnRequest): Promise<SpawnResult["ended"]> {
+  const { promise, resolve } = Promise.withResolvers<SpawnResult["ended"]>();
+  const timer = setTimeout(() => resolve("timeout"), request.timeoutMs);
+  const onAbort = () => resolve("aborted");
+  request.signal.addEventListener("abort", onAbort, { once: true });
+  if (request.signal.aborted) onAbort();
+  exited.then(() => resolve("exited"));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    request.signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function limitLive(onOutput: SpawnRequest["onOutput"]): (text: string) => void {
+  let left = onOutput ? LIVE_CHARS : 0;
+  return (text) => {
+    if (left <= 0 || text === "") return;
+    onOutput?.(text.length <= left ? text : `${text.slice(0, left)}\n[more output follows; it is not shown live]\n`);
+    left -= text.length;
+  };
+}
+
+/** The part of a reader that the types of Bun and of the web agree on. */
+interface ChunkReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+}
+
+interface OpenStream {
+  /** Settles when nobody holds the other end of the pipe any more. */
+  done: Promise<void>;
+  /** The text kept. What still comes is read and thrown away: at a closed pipe a background child would end with its next line. */
+  close(): string;
+}
+
+interface Targets {
+  spill: SpillFile;
+  live(text: string): void;
+  redact(text: string): string;
+}
+
+function openStream(source: ReadableStream<Uint8Array>, targets: Targets): OpenStream {
+  const sink = openSink(targets);
+  let isOpen = true;
+  const take = (bytes: Uint8Array): boolean => {
+    if (!isOpen) return false;
+    targets.spill.push(bytes);
+    sink.push(bytes);
+    return true;
+  };
+  const close = () => {
+    isOpen = false;
+    return sink.end();
+  };
+  return { done: pump(source.getReader(), take), close };
+}
+
+async function pump(reader: ChunkReader, take: (bytes: Uint8Array) => boolean): Promise<void> {
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    // A background `yes` is held back by its full pipe instead of taking this process's time.
+    if (value && !take(value)) await Bun.sleep(UNWANTED_MS);
+  }
+}
+
+/** One stream's bytes → text for the model. A character cut by a chunk's end waits for its rest. */
+function openSink({ live, redact }: Targets): { push(bytes: Uint8Array): void; end(): string } {
+  const decoder = new TextDecoder();
+  const kept = new HeadTail();
+  const shown = new LivePieces(live);
+  // Before head and tail are cut: half a key is not recognised afterwards.
+  const cleaner = new LineCleaner((text) => kept.push(redact(text)));
+  let size = 0;
+  let binary = false;
+  const take = (text: string) => {
+    shown.push(text);
+    cleaner.push(text);
+  };
+  return {
+    push(bytes) {
+      // Decided by the beginning: a stray NUL in a long log should not hide the log.
+      if (size < 8192 && looksBinary(bytes)) binary = true;
+      size += bytes.length;
+      if (!binary) take(decoder.decode(bytes, { stream: true }));
+    },
+    end() {
+      if (!binary) take(decoder.decode());
+      shown.end();
+      if (binary) return `(binary output, ${size} bytes, not shown)`;
+      cleaner.end();
+      return kept.text();
+    },
+  };
+}

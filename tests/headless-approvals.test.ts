@@ -1,0 +1,84 @@
+/** Approval answers as lines, without a program around them: late, early, doubled and missing ones. */
+import { expect, test } from "bun:test";
+import type { Answer, ApprovalPrompt } from "../src/approval.ts";
+import { Channel } from "../src/channel.ts";
+import { JsonApprovals } from "../src/headless-approvals.ts";
+import type { PublicEvent } from "../src/types.ts";
+
+const PROMPT: ApprovalPrompt = {
+  tool: "bash",
+  title: "bash git tag x && git push",
+  subject: "git tag x && git push",
+  rule: 'bash "*" (default)',
+  grants: [
+    { text: "git tag x", pattern: "git tag *" },
+    { text: "git push", pattern: null },
+  ],
+  diff: null,
+  worker: false,
+};
+
+function open(limitMs?: number): {
+  approvals: JsonApprovals;
+  lines: Channel<string>;
+  events: PublicEvent[];
+  over: Promise<void>;
+} {
+  const events: PublicEvent[] = [];
+  const lines = new Channel<string>();
+  const approvals = new JsonApprovals((event) => events.push(event), limitMs);
+  return { approvals, lines, events, over: approvals.listen(lines) };
+}
+
+const ask = (approvals: JsonApprovals, id: string): ReturnType<JsonApprovals["ask"]> =>
+  approvals.ask(PROMPT, { id, input: { command: PROMPT.subject } });
+
+test("the event names what always would grant, and null where it would grant nothing", async () => {
+  const { approvals, lines, events } = open();
+  const answer = ask(approvals, "c1");
+  lines.push('{"id":"c1","decision":"always"}');
+  expect(await answer).toEqual({ decision: "always" });
+  expect(events).toMatchObject([{ type: "approval", id: "c1", always: "git tag *", subject: PROMPT.subject }]);
+});
+
+test("questions that are open together are answered by id, in any order", async () => {
+  const { approvals, lines } = open();
+  const both = Promise.all([ask(approvals, "c1"), ask(approvals, "c2")]);
+  lines.push('{"id":"c2","decision":"deny","message":"no"}');
+  lines.push('{"id":"c1","decision":"allow","message":5}');
+  expect(await both).toEqual([{ decision: "once" }, { decision: "deny", message: "no" }]);
+});
+
+test("a second answer to one question is named and changes nothing", async () => {
+  const { approvals, lines, events } = open();
+  const answer = ask(approvals, "c1");
+  lines.push('{"id":"c1","decision":"deny"}');
+  await answer;
+  lines.push('{"id":"c1","decision":"allow"}');
+  lines.close();
+  await expect(ask(approvals, "c2")).resolves.toMatchObject({ decision: "deny" });
+  expect(events.filter((event) => event.type === "notice")).toHaveLength(1);
+});
+
+test("no answer in time denies", async () => {
+  const { approvals } = open(5);
+  expect(await ask(approvals, "c1")).toEqual({ decision: "deny", unanswered: "No answer came in time" });
+});
+
+test("an input that ends denies what is open and what comes, as nobody's word", async () => {
+  const { approvals, lines, over } = open();
+  const answer = ask(approvals, "c1");
+  lines.close();
+  await over;
+  const nobody: Answer = { decision: "deny", unanswered: "The input for approvals has ended" };
+  expect([await answer, await ask(approvals, "c2")]).toEqual([nobody, nobody]);
+});
+
+test("an input that breaks denies what is open and says why", async () => {
+  const { approvals, lines, events, over } = open();
+  const answer = ask(approvals, "c1");
+  lines.fail(new Error("EIO"));
+  await over;
+  expect(await answer).toMatchObject({ decision: "deny" });
+  expect(events.at(-1)).toMatchObject({ type: "notice", message: expect.stringContaining("EIO") });
+});
