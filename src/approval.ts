@@ -1,6 +1,7 @@
 /** The gate: the only maker of a grant. Checks a call in order, asks whoever can answer, remembers what was granted and refused. Runs nothing. */
 import { isGranted, shownPattern, type SessionGrant } from "./always.ts";
 import { explainCandidate } from "./approval-explain.ts";
+import { ToolError } from "./errors.ts";
 import { Judge, judgementOf, subjectText, type Candidate, type JudgeDeps } from "./approval-judge.ts";
 import { RepeatGuard } from "./approval-repeat.ts";
 import { denialText } from "./approval-text.ts";
@@ -82,7 +83,7 @@ export class Gate {
     return judgementOf(this.#judge.judge(candidateOf(call)), call.tool.name);
   }
 
-  /** Lets a call through or says why not. Never throws for a refusal. `context` is made only to show a diff in a prompt. */
+  /** Lets a call through or says why not. Never throws for a refusal; throws the ToolError of an edit that can't be made instead of asking about it. `context` is made only to show a diff in a prompt. */
   async admit(
     call: PreparedCall,
     ask: Ask | null,
@@ -244,8 +245,9 @@ function uniqueGrants(open: readonly Finding[], asking: string, firm: boolean): 
 async function previewOf(call: PreparedCall, context: ToolContext): Promise<string | null> {
   try {
     return await call.tool.preview(call.input, context);
-  } catch {
-    // An edit that doesn't apply has nothing to show; running it reports why.
+  } catch (error) {
+    // An edit that can't be made is no question for a person: the model is told what is wrong with it.
+    if (error instanceof ToolError) throw error;
     return null;
   }
 }

@@ -172,7 +172,7 @@ async function judged(
     return await deps.admit(item.prepared, signal);
   } catch (error) {
     if (isAbort(error)) throw error;
-    return { error: `${errorText(error)}\nThe call was not run.` };
+    return { error: error instanceof ToolError ? errorText(error) : `${errorText(error)}\nThe call was not run.` };
   }
 }
 

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { writeFileSync } from "node:fs";
 import { GIT_READ_GRANT } from "../src/always.ts";
 import type { Answer, ApprovalPrompt, Ask, Gate } from "../src/approval.ts";
+import { ToolError } from "../src/errors.ts";
 import { parseRuleFlag } from "../src/permission.ts";
 import { Grant, redeem, type PreparedCall, type ToolContext } from "../src/tool.ts";
 import { call, makeGate, makeWorkspace, sampleTool, SAMPLE_TOOLS } from "./support/approval-bench.ts";
@@ -440,6 +441,23 @@ describe("the user's answers", () => {
       worker: true,
       diff: null,
     });
+  });
+
+  test.each([
+    ["an edit that can't be made is nobody's question", new ToolError("oldString is not in a.txt"), 0],
+    ["a diff that fails for another reason leaves the question without one", new TypeError("a bug"), 1],
+  ])("%s", async (_, problem, asked) => {
+    const { ask, prompts } = answering({ decision: "once" });
+    const tool = {
+      ...write("a.txt").tool,
+      preview: async () => {
+        throw problem;
+      },
+    };
+    const admitted = makeGate(root).admit({ ...write("a.txt"), tool }, ask, () => noContext);
+    if (asked === 0) await expect(admitted).rejects.toBe(problem);
+    else expect(await admitted).toHaveProperty("grant");
+    expect(prompts.map((prompt) => prompt.diff)).toEqual(Array.from({ length: asked }, () => null));
   });
 
   test("a pre-tool hook can only refuse", async () => {
