@@ -11,7 +11,7 @@ export function canonicalId(id: string): string {
     .toLowerCase()
     .replace(/^(?:models|openrouter)\//, "")
     .replace(/^(?:[a-z]{2,6}\.)?anthropic\.(?=claude)/, "") // Bedrock: us.anthropic.claude-…-v1:0
-    .replace(/(claude-.*)-v\d+:\d+$/, "$1")
+    .replace(/^(?=claude-|[^]*\/claude-).*/, (claude) => claude.replace(/-v\d{1,4}:\d{1,4}$/, ""))
     .replace(/(\d)\.(?=\d)/g, "$1-")
     .replace(/[@:_]/g, "-");
 }
