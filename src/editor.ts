@@ -45,7 +45,8 @@ export function insert(state: EditorState, text: string): EditorState {
 }
 
 function foldOf(text: string): string | null {
-  const lines = text.split("\n").length;
+  // A line end at the end closes the last line and begins none.
+  const lines = text.replace(/\n$/, "").split("\n").length;
   if (lines > FOLD_LINES) return `[pasted ${lines} lines]`;
   return text.length > FOLD_CHARS ? `[pasted ${text.length} characters]` : null;
 }

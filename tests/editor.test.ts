@@ -104,6 +104,8 @@ test("a paste of eleven lines is one folded cell that is sent whole and removed 
   const state = type(`say: \x1b[200~${pasted}\x1b[201~!`);
   expect(textOf(state)).toBe(`say: ${pasted}!`);
   expect(state.cells.filter((cell) => cell.fold).map((cell) => cell.fold)).toEqual(["[pasted 11 lines]"]);
+  const ended = type(`\x1b[200~${pasted}\n\x1b[201~`);
+  expect(ended.cells.filter((cell) => cell.fold).map((cell) => cell.fold)).toEqual(["[pasted 11 lines]"]);
   expect(textOf(type("\x7f\x7f", state))).toBe("say: ");
 });
 
