@@ -68,13 +68,7 @@ interface Plan {
 
 async function preview(plan: (diff: DiffTools) => Plan): Promise<string | null> {
   const diff = await loadDiff();
-  try {
-    return diffOf(plan(diff), diff);
-  } catch (error) {
-    // The call itself will say what is wrong, and a person has nothing to look at.
-    if (error instanceof ToolError) return null;
-    throw error;
-  }
+  return diffOf(plan(diff), diff);
 }
 
 async function run(context: ToolContext, plan: (diff: DiffTools) => Plan): Promise<ToolOutput> {

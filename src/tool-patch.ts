@@ -24,13 +24,7 @@ export const applyPatchTool = defineTool({
   concurrencySafe: () => false,
   preview: async (input, context) => {
     const diff = await loadDiff();
-    try {
-      return diffOf(planPatch(input.patch, context), diff);
-    } catch (error) {
-      // The call itself will say what is wrong, and a person has nothing to look at.
-      if (error instanceof ToolError) return null;
-      throw error;
-    }
+    return diffOf(planPatch(input.patch, context), diff);
   },
   run: async (input, context) => {
     const diff = await loadDiff();

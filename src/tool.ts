@@ -81,7 +81,10 @@ export interface ToolSpec<Schema extends GenericSchema> {
   subjects(input: InferOutput<Schema>): Subject[];
   /** May overlap other calls that say so too. */
   concurrencySafe(input: InferOutput<Schema>): boolean;
-  /** A unified diff of what would happen, for the approval prompt. Must not change anything. Null where there is none. */
+  /**
+   * A unified diff of what would happen, for the approval prompt. Must not change anything. Null where there is none.
+   * Throws the ToolError that `run` would throw now: what can't be done is not asked about.
+   */
   preview?(input: InferOutput<Schema>, context: ToolContext): Promise<string | null>;
   run(input: InferOutput<Schema>, context: ToolContext): Promise<ToolOutput>;
 }

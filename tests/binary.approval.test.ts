@@ -1,6 +1,7 @@
 /** What a person is asked before commands run, in the built program: at a terminal, and with nobody there, where the disk shows what ran. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { type Bench, BINARY, closeBenches, openBench } from "./support/binary.ts";
 import type { Reply } from "./support/model-server.ts";
 import { openPty, type Pty } from "./support/pty.ts";
@@ -73,6 +74,18 @@ describe("at a terminal", () => {
     pty.write("n");
     await pty.expect("over 2", 10_000);
     expect(readdirSync(at.dir)).toEqual([]);
+  }, 60_000);
+
+  test("an edit that can't be made is not asked about; the model hears why and nothing changes", async () => {
+    const edit = { calls: [{ name: "edit_file", input: { path: "a.txt", oldString: "old", newString: "new" } }] };
+    const at = await openBench([edit, { text: "over 1" }], { files: { "a.txt": "old\n" } });
+    const pty = await openTerminal(at);
+    pty.write("one\r");
+    await pty.expect("over 1", 10_000);
+    expect(pty.screen.text()).not.toContain("n deny");
+    expect(at.server.requests.at(-1)?.text).toContain("has not been read in this session. Read it first.");
+    expect(readFileSync(join(at.dir, "a.txt"), "utf8")).toBe("old\n");
+    expect(at.server.faults).toEqual([]);
   }, 60_000);
 });
 

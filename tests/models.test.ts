@@ -209,6 +209,8 @@ describe("facts", () => {
   test.each([
     ["claude-", "9.", "custom"],
     ["gpt-5", "-chat", "openai"],
+    ["", "claude-", "anthropic"],
+    ["", "x/claude-v1", "anthropic"],
   ])("a long name costs no more than its length: %s%s…", async (start, piece, provider) => {
     const lookUp = (count: number) => () => factsFor(start + piece.repeat(count), provider);
     expect(await growth(lookUp, 5000)).toBeLessThan(8);

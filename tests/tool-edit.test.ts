@@ -12,6 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "bun:test";
+import { ToolError } from "../src/errors.ts";
+import type { JsonObject } from "../src/types.ts";
 import { type Bench, openBench } from "./support/workspace-tools.ts";
 
 async function opened(content: string | Uint8Array, path = "f"): Promise<Bench> {
@@ -233,7 +235,11 @@ test("what may not be read is not shown by a failing edit either", async () => {
   const refusal = await bench.refused("edit_file", { path: ".env", oldString: "KEY=x", newString: "y" });
   expect(refusal).toStartWith("[permission error]");
   expect(refusal).not.toContain("canary");
-  expect(await bench.preview("write_file", { path: ".env", content: "x" })).toBe(null);
+  const shown = bench.preview("write_file", { path: ".env", content: "x" });
+  await expect(shown).rejects.toMatchObject({
+    category: "permission error",
+    message: expect.not.stringContaining("canary"),
+  });
 });
 
 test("a preview changes nothing and shows what will happen", async () => {
@@ -243,7 +249,21 @@ test("a preview changes nothing and shows what will happen", async () => {
   const { diff } = await bench.run("edit_file", edit("b", "B"));
   expect(diff).toBe("diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n");
   expect(preview).toBe(diff ?? null);
-  expect(await bench.preview("edit_file", edit("none", "B"))).toBe(null);
+});
+
+test.each<[string, JsonObject]>([
+  ["edit_file", { path: "f", oldString: "none", newString: "B" }],
+  ["edit_file", { path: "unread", oldString: "a", newString: "B" }],
+  ["multi_edit", { path: "f", edits: [{ oldString: "none", newString: "B" }] }],
+  ["write_file", { path: "unread", content: "B" }],
+  ["apply_patch", { patch: "*** Begin Patch\n*** Update File: f\n@@\n-none\n+B\n*** End Patch" }],
+])("a preview of %s that can't be done says what running it would say: %j", async (tool, input) => {
+  const bench = await opened("a\nb\n");
+  bench.write("unread", "a\n");
+  const refusal = await bench.refused(tool, input);
+  const shown = await bench.preview(tool, input).catch((error: unknown) => error);
+  expect(shown).toBeInstanceOf(ToolError);
+  if (shown instanceof ToolError) expect(`[${shown.category}] ${shown.message}`).toBe(refusal);
 });
 
 test("the undo hooks see a file before and after, and not when nothing is written", async () => {
