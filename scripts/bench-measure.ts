@@ -4,8 +4,8 @@ export interface Group {
   name: string;
   /** What is measured, against what. */
   about: string;
-  /** `folder` is empty, for this group alone, and deleted afterwards. */
-  run(folder: string): AsyncIterable<Figure>;
+  /** `folder` is empty, for this group alone; `shared` is every group's. Both are deleted afterwards. */
+  run(folder: string, shared: string): AsyncIterable<Figure>;
 }
 
 export interface Figure {
@@ -16,7 +16,7 @@ export interface Figure {
   baseline: { what: string; value: number } | null;
 }
 
-export type Unit = "ms" | "µs" | "MB" | "bytes" | "/s";
+export type Unit = "ms" | "µs" | "MB" | "MB/s" | "bytes" | "/s" | "count";
 
 export function printFigure({ what, value, unit, baseline }: Figure): void {
   const ratio = baseline === null ? "" : `${round(value / baseline.value)} x ${baseline.what}`;
@@ -69,25 +69,41 @@ export interface ChildOptions {
 
 /** Wall time of a child in milliseconds, from before its start to its end. Throws when it fails. */
 export async function childMs(argv: string[], options: ChildOptions = {}): Promise<number> {
-  return timed(() => runChild(argv, options));
+  return timed(() => plainChild(argv, options));
 }
 
 export function canMeasurePeak(): boolean {
   return process.platform === "linux" && Bun.which("time") !== null;
 }
 
-/**
- * Peak resident memory of a child in MB, by GNU time. What the system tells about our own children won't do: a new
- * process is charged with its parent's memory until it has become another program.
- */
+/** Peak resident memory of a child in MB. */
 export async function childPeakMb(argv: string[], options: ChildOptions = {}): Promise<number> {
-  const { stderr } = await runChild(["time", "-f", "peak %M", ...argv], options);
-  const kilobytes = /^peak (\d+)$/m.exec(stderr)?.[1];
-  if (kilobytes === undefined) throw new Error(`no peak memory in: ${stderr}`);
-  return Number(kilobytes) / 1024;
+  return (await runChild(argv, options)).peakMb;
 }
 
-async function runChild(argv: string[], options: ChildOptions): Promise<{ stderr: string }> {
+export interface ChildRun {
+  /** User and system, ms. */
+  cpuMs: number;
+  /** Resident, MB; not a number where it can't be measured. */
+  peakMb: number;
+}
+
+/**
+ * Runs a child to its end. Throws when it fails. Time and memory by GNU time where there is one: what the system tells
+ * about our own children won't do, since a new process is charged with its parent's memory until it is another program.
+ */
+export async function runChild(argv: string[], options: ChildOptions = {}): Promise<ChildRun> {
+  if (!canMeasurePeak()) {
+    const child = await plainChild(argv, options);
+    return { cpuMs: child.cpuMs, peakMb: Number.NaN };
+  }
+  const { stderr } = await plainChild(["time", "-f", "used %M %U %S", ...argv], options);
+  const [, kilobytes, user, system] = /^used (\d+) ([\d.]+) ([\d.]+)$/m.exec(stderr) ?? [];
+  if (kilobytes === undefined) throw new Error(`no peak memory in: ${stderr}`);
+  return { cpuMs: (Number(user) + Number(system)) * 1000, peakMb: Number(kilobytes) / 1024 };
+}
+
+async function plainChild(argv: string[], options: ChildOptions): Promise<{ stderr: string; cpuMs: number }> {
   const child = Bun.spawn(argv, { ...options, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).bytes(),
@@ -98,5 +114,5 @@ async function runChild(argv: string[], options: ChildOptions): Promise<{ stderr
     throw new Error(
       `${argv.join(" ")} ended with ${code}: ${stderr || new TextDecoder().decode(stdout.slice(0, 2000))}`,
     );
-  return { stderr };
+  return { stderr, cpuMs: Number(child.resourceUsage()?.cpuTime.total ?? 0n) / 1000 };
 }

@@ -2,15 +2,18 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { sessionFiles } from "../src/paths.ts";
-import { createSession } from "../src/sessions.ts";
+import { createSession, openSession } from "../src/sessions.ts";
 import type { Message } from "../src/types.ts";
-import { median, timed, type Figure, type Group } from "./bench-measure.ts";
+import { interleaved, median, timed, type Figure, type Group } from "./bench-measure.ts";
 
 const STEPS = 1000;
+/** Lengths at which a session is opened again. */
+const RESUMED = [10, 100, 1000, 5000] as const;
 /** Steps around the 10th and the 1,000th: one alone may meet a rewrite of the record. */
 const EARLY = [5, 25] as const;
 const LATE = [STEPS - 20, STEPS] as const;
 /** Of a result: a screenful of a file. */
+const ROUNDS = 3;
 const RESULT_CHARS = 2000;
 
 export const saving: Group = {
@@ -40,6 +43,30 @@ async function* measure(folder: string): AsyncGenerator<Figure> {
   yield { ...step, baseline: { what: "append and fdatasync", value: append } };
   const appending = { what: "appending", value: sum(run.appends) };
   yield { what: "all steps, rewrites included", value: sum(run.saves), unit: "ms", baseline: appending };
+  for (const steps of RESUMED) yield* resuming(folder, steps);
+}
+
+/** Opening a session again, against reading and parsing its file. */
+async function* resuming(folder: string, steps: number): AsyncGenerator<Figure> {
+  const deps = { now: () => new Date(), onNotice: (message: string) => console.log(`  notice: ${message}`) };
+  const file = createSession({ home: folder, cwd: folder, provider: "bench", model: "bench" }, deps);
+  for (let step = 0; step < steps; step++) for (const message of stepMessages(step)) file.appendMessage(message);
+  await file.close();
+  const { record } = sessionFiles(folder, file.id);
+  const times = await interleaved(ROUNDS, {
+    open: () => timed(() => reopen(folder, file.id, steps, deps)),
+    parse: () => timed(() => JSON.parse(readFileSync(record, "utf8")) as unknown),
+  });
+  const baseline = { what: "JSON.parse of its file", value: times.parse };
+  yield { what: `resuming ${steps} steps`, value: times.open, unit: "ms", baseline };
+}
+
+function reopen(folder: string, id: string, steps: number, deps: Parameters<typeof openSession>[2]): void {
+  const opened = openSession(folder, id, deps);
+  if ("problem" in opened) throw new Error(opened.problem);
+  const results = opened.file.record.messages.filter(({ role }) => role === "tool").length;
+  opened.file.closeNow();
+  if (results !== steps) throw new Error(`${results} of ${steps} steps came back`);
 }
 
 /** A whole session, and beside it the least that keeps the same data: lines appended to a file and flushed. */

@@ -1,15 +1,16 @@
 /** Walking and searching a large tree, against the programs people use for it. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { grepTool } from "../src/tool-search.ts";
-import { Grant, redeem, type Tool, type ToolContext } from "../src/tool.ts";
+import { globTool, grepTool } from "../src/tool-search.ts";
+import type { Tool, ToolContext } from "../src/tool.ts";
 import type { JsonObject } from "../src/types.ts";
 import { walk } from "../src/walk.ts";
-import { openWorkspace } from "../src/workspace.ts";
+import { runTool, toolContext } from "./bench-tools.ts";
 import { childMs, interleaved, timed, type Figure, type Group } from "./bench-measure.ts";
 
 const ROUNDS = 3;
 const FILES = 50_000;
+const LARGE_BYTES = 200_000_000;
 /** In one file of a thousand. */
 const NEEDLE = "needle_in_the_haystack";
 
@@ -29,7 +30,58 @@ async function* measure(folder: string): AsyncGenerator<Figure> {
   await makeTree(tree);
   const env = { PATH: process.env["PATH"] ?? "", HOME: folder };
   yield* walking(tree, env, rg);
-  yield* grepping(tree, env, rg, contextFor(tree, folder, env));
+  yield* grepping(tree, env, rg, toolContext(tree, folder, env));
+  yield* globbing(tree, env, rg, toolContext(tree, folder, env));
+  yield* largeFile(folder, env, rg);
+}
+
+async function* globbing(
+  tree: string,
+  env: Record<string, string>,
+  rg: string,
+  context: ToolContext,
+): AsyncGenerator<Figure> {
+  const pattern = "**/unit-4*/file-7.ts";
+  const times = await interleaved(ROUNDS, {
+    glob: () => timed(() => runTool(globTool, { pattern }, context)),
+    rg: () => childMs([rg, "--files", "--hidden", "--glob", pattern], { cwd: tree, env }),
+  });
+  yield { what: "glob tool", value: times.glob, unit: "ms", baseline: { what: "rg --files --glob", value: times.rg } };
+}
+
+/** One file of 200 MB with the needle at its end. */
+async function* largeFile(folder: string, env: Record<string, string>, rg: string): AsyncGenerator<Figure> {
+  const tree = join(folder, "large");
+  mkdirSync(tree);
+  const file = openSync(join(tree, "large.log"), "w");
+  const block = "2026-11-30 12:00:00 info a line of a log that goes on and on\n".repeat(16_384);
+  for (let written = 0; written < LARGE_BYTES; written += block.length) writeSync(file, block);
+  writeSync(file, `${NEEDLE}\n`);
+  closeSync(file);
+  const input = { pattern: NEEDLE, path: "large.log" };
+  const context = toolContext(tree, folder, env);
+  const times = await interleaved(ROUNDS, {
+    withRg: () =>
+      timed(() =>
+        run(
+          grepTool(() => rg),
+          input,
+          context,
+        ),
+      ),
+    without: () =>
+      timed(() =>
+        run(
+          grepTool(() => null),
+          input,
+          context,
+        ),
+      ),
+    rg: () => childMs([rg, "--line-number", NEEDLE, "large.log"], { cwd: tree, env }),
+  });
+  const baseline = { what: "rg", value: times.rg };
+  yield { what: "grep tool, 200 MB, through rg", value: times.withRg, unit: "ms", baseline };
+  yield { what: "grep tool, 200 MB, own engine", value: times.without, unit: "ms", baseline };
 }
 
 async function* walking(tree: string, env: Record<string, string>, rg: string): AsyncGenerator<Figure> {
@@ -51,8 +103,22 @@ async function* grepping(
 ): AsyncGenerator<Figure> {
   const input = { pattern: NEEDLE };
   const times = await interleaved(ROUNDS, {
-    withRg: () => timed(() => run(grepTool(rg), input, context)),
-    without: () => timed(() => run(grepTool(null), input, context)),
+    withRg: () =>
+      timed(() =>
+        run(
+          grepTool(() => rg),
+          input,
+          context,
+        ),
+      ),
+    without: () =>
+      timed(() =>
+        run(
+          grepTool(() => null),
+          input,
+          context,
+        ),
+      ),
     rg: () => childMs([rg, "--line-number", "--hidden", NEEDLE], { cwd: tree, env }),
   });
   const baseline = { what: "rg", value: times.rg };
@@ -87,24 +153,7 @@ function content(directory: number, file: number): string {
   return `${rows.join("\n")}\n`;
 }
 
-function contextFor(tree: string, folder: string, env: Record<string, string>): ToolContext {
-  return {
-    callId: "bench",
-    signal: new AbortController().signal,
-    workspace: openWorkspace({ root: tree }),
-    childEnv: env,
-    spillDir: join(folder, "spill"),
-    mayRead: () => true,
-    output: () => {},
-    vision: false,
-    todos: { get: () => [], set: () => {} },
-    memory: null,
-    ask: null,
-    onCommand: () => () => {},
-  };
-}
-
 async function run(tool: Tool, input: JsonObject, context: ToolContext): Promise<void> {
-  const { text } = await redeem(Grant.mint({ id: "bench", tool, input, rawInput: input }), context);
+  const text = await runTool(tool, input, context);
   if (!text.includes(NEEDLE)) throw new Error(`grep did not find what is there: ${text.slice(0, 200)}`);
 }

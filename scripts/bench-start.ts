@@ -1,44 +1,44 @@
 /** How fast the program starts and how much memory it takes, against an empty program and a minimal client. */
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { canMeasurePeak, childMs, childPeakMb, interleaved, type Figure, type Group } from "./bench-measure.ts";
-import { serveAnswer } from "./bench-server.ts";
-import { BUILD_FLAGS, build, root } from "./build.ts";
+import { canMeasurePeak, childMs, childPeakMb, interleaved, median, type Figure, type Group } from "./bench-measure.ts";
+import { openTerminal } from "./bench-pty.ts";
+import { serveAnswer, type AnswerServer } from "./bench-server.ts";
+import { buildPrograms } from "./bench-yardsticks.ts";
 
 const ROUNDS = 9;
 const PEAK_ROUNDS = 3;
+const KEYS = 40;
+const PROMPT_LIMIT_MS = 60;
+const KEY_LIMIT_MS = 2;
+const IDLE_LIMIT_MB = 100;
+/** What this program may weigh on top of the runtime it stands on. */
+const OWN_MB = 9;
 
 export const start: Group = {
   name: "start",
-  about: "wall time and peak memory of whole processes, built from these sources",
+  about: "whole processes, built from these sources; the yardsticks are built with the same flags",
   run: measure,
 };
 
-const HELLO = 'console.log("hello");\n';
-
-/** The least that a program on this SDK does for one streamed answer. */
-const CLIENT = `import OpenAI from "openai";
-const client = new OpenAI({ baseURL: process.env.SHIRO_BASE_URL, apiKey: "bench" });
-const stream = await client.chat.completions.create({
-  model: "bench",
-  messages: [{ role: "user", content: "hello" }],
-  stream: true,
-});
-for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? "");
-`;
-
-async function* measure(folder: string): AsyncGenerator<Figure> {
-  const shiro = join(folder, "shiro");
-  await build(shiro);
-  const hello = await compile(folder, "hello", HELLO, ["--compile"]);
-  const client = await compile(folder, "client", CLIENT, BUILD_FLAGS);
+async function* measure(folder: string, shared: string): AsyncGenerator<Figure> {
+  const { shiro, hello, client } = await buildPrograms(shared);
   const server = serveAnswer(["Hello", " there", "."]);
   const env = benchEnvironment(folder, server.url);
+  const oneShot = [shiro, "-p", "hello", "--no-stdin"];
   try {
     yield* compare([shiro, "--version"], [hello], "hello world", env);
     yield* compare([shiro, "--help"], [hello], "hello world", env);
-    yield* compare([shiro, "-p", "hello", "--no-stdin"], [client], "minimal client", env);
-    yield* compare([shiro, "-p", "hello", "--no-stdin"], [hello], "hello world", env);
+    yield* compare(oneShot, [client], "minimal client", env);
+    yield* firstRequest(oneShot, [client], server, env);
+    yield* atTheTerminal(shiro, folder, env);
+    const own = statSync(shiro).size - statSync(hello).size;
+    yield {
+      what: "binary, beyond hello world",
+      value: own / 1e6,
+      unit: "MB",
+      baseline: { what: "the limit", value: OWN_MB },
+    };
   } finally {
     server.stop();
   }
@@ -86,11 +86,55 @@ async function* compare(
   };
 }
 
-async function compile(folder: string, name: string, source: string, flags: readonly string[]): Promise<string> {
-  const [entry, outfile] = [join(folder, `${name}.ts`), join(folder, name)];
-  writeFileSync(entry, source);
-  const modules = join(folder, "node_modules");
-  if (name === "client") symlinkSync(join(root, "node_modules"), modules);
-  await childMs([process.execPath, "build", ...flags, entry, "--outfile", outfile], { cwd: folder });
-  return outfile;
+/** From before the process is made until its request's body is there. */
+async function* firstRequest(
+  ours: string[],
+  theirs: string[],
+  server: AnswerServer,
+  env: Record<string, string>,
+): AsyncGenerator<Figure> {
+  const reach = async (argv: string[]): Promise<number> => {
+    const begun = performance.now();
+    await childMs(argv, { env });
+    return (server.exchanges.at(-1)?.asked ?? Number.NaN) - begun;
+  };
+  const times = await interleaved(ROUNDS, { ours: () => reach(ours), theirs: () => reach(theirs) });
+  const baseline = { what: "minimal client", value: times.theirs };
+  yield { what: "start to first request", value: times.ours, unit: "ms", baseline };
+}
+
+async function* atTheTerminal(shiro: string, folder: string, env: Record<string, string>): AsyncGenerator<Figure> {
+  const cwd = join(folder, "project");
+  mkdirSync(cwd, { recursive: true });
+  const prompts: number[] = [];
+  let keys: number[] = [];
+  let resident: number | null = null;
+  for (let round = 0; round < ROUNDS; round++) {
+    const begun = performance.now();
+    const terminal = openTerminal([shiro], { cwd, env });
+    await terminal.shows("> ");
+    prompts.push(performance.now() - begun);
+    if (round === ROUNDS - 1) {
+      keys = await keysToPaint(terminal);
+      resident = terminal.residentMb();
+    }
+    await terminal.end();
+  }
+  const limit = (value: number): Figure["baseline"] => ({ what: "the limit", value });
+  yield { what: "start to prompt", value: median(prompts), unit: "ms", baseline: limit(PROMPT_LIMIT_MS) };
+  yield { what: "key to paint", value: median(keys), unit: "ms", baseline: limit(KEY_LIMIT_MS) };
+  if (resident !== null)
+    yield { what: "memory at the prompt", value: resident, unit: "MB", baseline: limit(IDLE_LIMIT_MB) };
+}
+
+async function keysToPaint(terminal: ReturnType<typeof openTerminal>): Promise<number[]> {
+  const taken: number[] = [];
+  for (let key = 0; key < KEYS; key++) {
+    const begun = performance.now();
+    const shown = terminal.next();
+    terminal.write("x");
+    await shown;
+    taken.push(performance.now() - begun);
+  }
+  return taken;
 }

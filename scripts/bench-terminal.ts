@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Figure, Group } from "./bench-measure.ts";
+import { inTerminal } from "./bench-pty.ts";
 import { serveAnswer } from "./bench-server.ts";
 import { benchEnvironment } from "./bench-start.ts";
 import { root } from "./build.ts";
@@ -13,7 +14,6 @@ export const terminal: Group = {
 };
 
 const [BEGIN, END] = ["The answer begins.", "The answer ends."];
-const DEADLINE_MS = 60_000;
 /** Long enough for several turns of the indicator. */
 const WAIT_MS = 6000;
 /** By then what stood above the wait has been written. */
@@ -26,7 +26,7 @@ async function* measure(folder: string): AsyncGenerator<Figure> {
   const text = answerText();
   const shown = await streamed(folder, cwd, text, []);
   writeFileSync(join(folder, "answer.md"), text);
-  const printed = await inTerminal(["cat", join(folder, "answer.md")], { cwd, env: process.env });
+  const printed = await inTerminal(["cat", join(folder, "answer.md")], { cwd, env: process.env }, { until: END });
   const answer = { what: "bytes of the answer", value: bytesOf(answerOf(shown.text)), unit: "bytes" } as const;
   yield { ...answer, baseline: { what: "visible", value: bytesOf(visibleText(answerOf(shown.text))) } };
   yield { ...answer, baseline: { what: "cat", value: bytesOf(answerOf(printed)) } };
@@ -50,7 +50,7 @@ async function streamed(
   const server = serveAnswer(pieces, { firstMs: WAIT_MS, pauseMs: 2, onRequest: settled });
   try {
     const argv = [process.execPath, join(root, "src/main.ts"), ...flags, "go"];
-    const all = await inTerminal(argv, { cwd, env: benchEnvironment(folder, server.url) }, seen);
+    const all = await inTerminal(argv, { cwd, env: benchEnvironment(folder, server.url) }, { until: END, seen });
     const waiting = bytesOf(all.slice(from, all.indexOf(BEGIN)));
     return { text: all, waiting: waiting / ((WAIT_MS - SETTLED_MS) / 1000) };
   } finally {
@@ -64,28 +64,6 @@ function answerText(): string {
   const part = (at: number): string =>
     `\n## Part ${at}\n\n${paragraph}\n\n- first, read the code\n- then run \`sh test.sh\`\n\n\`\`\`sh\npages() {\n  echo $((($1 + $2 - 1) / $2))\n}\n\`\`\`\n`;
   return `${BEGIN}\n${Array.from({ length: 20 }, (_, at) => part(at + 1)).join("")}\n${END}\n`;
-}
-
-/** Everything a program writes to a terminal until the answer is whole. `seen` can be looked at meanwhile. */
-async function inTerminal(
-  argv: string[],
-  options: { cwd: string; env: Record<string, string | undefined> },
-  seen = { text: "" },
-): Promise<string> {
-  const decoder = new TextDecoder();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const data = (_: unknown, bytes: Uint8Array): void => {
-    seen.text += decoder.decode(bytes, { stream: true });
-    if (seen.text.includes(END)) resolve();
-  };
-  const child = Bun.spawn(argv, { ...options, terminal: { cols: 100, rows: 40, data } });
-  const deadline = setTimeout(resolve, DEADLINE_MS);
-  await promise;
-  clearTimeout(deadline);
-  child.kill("SIGTERM");
-  await child.exited;
-  if (!seen.text.includes(END)) throw new Error(`${argv.join(" ")} did not show the answer:\n${seen.text}`);
-  return seen.text;
 }
 
 function answerOf(text: string): string {

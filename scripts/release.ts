@@ -1,143 +1,99 @@
-/** Builds every platform into dist/release: binaries, archives, checksums, notes. Fails when versions differ or this platform's binary doesn't work. */
+/** Builds every platform into dist/release: programs, archives, checksums, notes, install scripts. Ships nothing that fails its checks. */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { deflateRawSync, gzipSync, crc32 } from "node:zlib";
+import { UserError } from "../src/errors.ts";
 import { VERSION } from "../src/version.ts";
-import { build, root } from "./build.ts";
-
-/** Bun's name of each target; ours is `shiro-<name>`. */
-const TARGETS: Readonly<Record<string, string>> = {
-  "linux-x64": "bun-linux-x64-modern",
-  "linux-x64-baseline": "bun-linux-x64-baseline",
-  "linux-arm64": "bun-linux-arm64",
-  "linux-x64-musl": "bun-linux-x64-musl",
-  "linux-arm64-musl": "bun-linux-arm64-musl",
-  "darwin-x64": "bun-darwin-x64",
-  "darwin-arm64": "bun-darwin-arm64",
-  "windows-x64": "bun-windows-x64",
-};
+import { build, reportUserError, root } from "./build.ts";
+import { signAdHoc } from "./macho-sign.ts";
+import { signatureProblems } from "./macho.ts";
+import { tarGz, zip } from "./release-archive.ts";
+import { programProblems } from "./release-inspect.ts";
+import { releaseNotes, versionProblem } from "./release-notes.ts";
+import { smoke } from "./release-smoke.ts";
+import { type Target, TARGETS, archiveName, programName, runsOn } from "./release-targets.ts";
 
 const out = join(root, "dist/release");
-const wanted = process.argv.slice(2).filter((word) => !word.startsWith("-"));
-const names = wanted.length > 0 ? wanted : Object.keys(TARGETS);
 
-checkVersions();
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
-const archives: string[] = [];
-for (const name of names) archives.push(await release(name));
-await smoke();
-writeFileSync(join(out, "checksums.txt"), archives.map((path) => `${sha256(path)}  ${basename(path)}\n`).join(""));
-writeFileSync(join(out, "notes.md"), notes());
-console.log(`dist/release: ${archives.map((path) => basename(path)).join(", ")}`);
-
-function checkVersions(): void {
-  const packaged = (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version; // npm's own file
-  const tag = process.env["GITHUB_REF_TYPE"] === "tag" ? process.env["GITHUB_REF_NAME"]?.replace(/^v/, "") : undefined;
-  const differing = [packaged, tag ?? VERSION].filter((version) => version !== VERSION);
-  if (differing.length > 0)
-    throw new Error(
-      `Versions differ: src/version.ts says ${VERSION}, package.json ${packaged}, the tag ${tag ?? "nothing"}`,
-    );
+/** Everything, or only the targets named. */
+async function release(names: readonly string[]): Promise<void> {
+  const targets = chosen(names);
+  const problem = versionProblem(VERSION, readFileSync(join(root, "package.json"), "utf8"), process.env);
+  if (problem) throw new UserError(problem);
+  const notes = releaseNotes(VERSION, readFileSync(join(root, "CHANGELOG.md"), "utf8"));
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  for (const target of targets) await makeProgram(target);
+  await smokeOwn(targets);
+  const archives = targets.map(makeArchive);
+  for (const script of ["install.sh", "install.ps1"]) copyFileSync(join(root, script), join(out, script));
+  const files = [...archives, ...targets.map((target) => join(out, programName(target)))];
+  writeFileSync(join(out, "checksums.txt"), files.map((path) => `${sha256(path)}  ${basename(path)}\n`).join(""));
+  writeFileSync(join(out, "notes.md"), notes);
+  console.log(`dist/release: ${archives.map((path) => basename(path)).join(", ")}, checksums.txt, notes.md`);
 }
 
-async function release(name: string): Promise<string> {
-  const target = TARGETS[name];
-  if (!target) throw new Error(`Unknown target "${name}". Available: ${Object.keys(TARGETS).join(", ")}`);
-  const file = `shiro-${name}${name.startsWith("windows") ? ".exe" : ""}`;
-  await build(join(out, file), target);
-  const bytes = readFileSync(join(out, file));
-  const archive = join(out, name.startsWith("windows") ? `shiro-${name}.zip` : `shiro-${name}.tar.gz`);
-  writeFileSync(
-    archive,
-    name.startsWith("windows") ? zip("shiro.exe", bytes) : gzipSync(tar("shiro", bytes), { level: 9 }),
-  );
-  console.log(`${file}: ${megabytes(bytes.length)}, archive ${megabytes(readFileSync(archive).length)}`);
-  return archive;
+function chosen(names: readonly string[]): readonly Target[] {
+  const unknown = names.find((name) => !TARGETS.some((target) => target.name === name));
+  if (unknown !== undefined)
+    throw new UserError(`Unknown target "${unknown}". Available: ${TARGETS.map((target) => target.name).join(", ")}`);
+  return names.length === 0 ? TARGETS : TARGETS.filter((target) => names.includes(target.name));
+}
+
+/** Built, signed where the signature isn't right, and judged. */
+async function makeProgram(target: Target): Promise<void> {
+  const path = join(out, programName(target));
+  await build(path, target.bun);
+  if (target.format === "mach-o") mendSignature(path);
+  const bytes = readFileSync(path);
+  const problems = programProblems(bytes, target, VERSION);
+  if (problems.length > 0) {
+    rmSync(path);
+    throw new UserError(`${basename(path)} is not fit to ship:\n  ${problems.join("\n  ")}`);
+  }
+  console.log(`${basename(path)}: ${megabytes(bytes.length)}`);
+}
+
+/**
+ * Cross-compiled for darwin-x64, Bun 1.4.5 leaves the signature of its own program in place, which no longer fits: macOS
+ * would kill shiro at its first wrong page. On a Mac, Apple's tool has the last word.
+ */
+function mendSignature(path: string): void {
+  const wrong = signatureProblems(readFileSync(path));
+  if (wrong.length > 0) {
+    console.log(`${basename(path)}: signed anew, since ${wrong.join("; ")}`);
+    writeFileSync(path, signAdHoc(readFileSync(path), "shiro"), { mode: 0o755 });
+  }
+  if (process.platform !== "darwin") return;
+  if (codesign("--verify", "--strict", path)) return;
+  if (!codesign("--force", "--sign", "-", path) || !codesign("--verify", "--strict", path))
+    throw new UserError(`codesign neither accepts nor signs ${path}`);
+}
+
+function codesign(...args: string[]): boolean {
+  return Bun.spawnSync(["codesign", ...args], { stdout: "inherit", stderr: "inherit" }).exitCode === 0;
 }
 
 /** Runs what was built for this machine. */
-async function smoke(): Promise<void> {
-  const own = names.find((name) => name === `${process.platform}-${process.arch}`);
-  if (!own) return console.log("no binary for this platform was built: nothing was run");
-  const binary = join(out, `shiro-${own}`);
-  const home = join(out, "smoke");
-  for (const args of [["--version"], ["demo", "--yes"]]) {
-    const child = Bun.spawn([binary, ...args], {
-      env: { ...process.env, SHIRO_HOME: home },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [text, errors, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    if (code !== 0) throw new Error(`shiro ${args.join(" ")} exited ${code}:\n${text}${errors}`);
-  }
-  rmSync(home, { recursive: true, force: true });
+async function smokeOwn(targets: readonly Target[]): Promise<void> {
+  const glibc = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"].some((path) => existsSync(path));
+  const machine = { platform: process.platform, arch: process.arch, glibc };
+  const own = targets.filter((target) => runsOn(target, machine));
+  if (own.length === 0) console.log("nothing was built for this platform: nothing was run");
+  for (const target of own) await smoke(join(out, programName(target)));
 }
 
-/** The changelog's section of this version. */
-function notes(): string {
-  const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
-  const sections = changelog.split(/^(?=## \[)/m);
-  const own =
-    sections.find((section) => section.startsWith(`## [${VERSION}]`)) ??
-    sections.find((section) => section.startsWith("## [Unreleased]"));
-  if (!own) throw new Error(`CHANGELOG.md has no section for ${VERSION}`);
-  return own;
+function makeArchive(target: Target): string {
+  const bytes = readFileSync(join(out, programName(target)));
+  const path = join(out, archiveName(target));
+  writeFileSync(path, target.format === "pe" ? zip("shiro.exe", bytes) : tarGz("shiro", bytes, releaseSeconds()));
+  console.log(`${basename(path)}: ${megabytes(readFileSync(path).length)}`);
+  return path;
 }
 
-/** A ustar archive of one executable file. */
-function tar(name: string, bytes: Uint8Array): Buffer {
-  const header = Buffer.alloc(512);
-  const put = (at: number, text: string): void => void header.write(text, at, "latin1");
-  put(0, name);
-  put(100, "0000755\0");
-  put(108, "0000000\0");
-  put(116, "0000000\0");
-  put(124, `${bytes.length.toString(8).padStart(11, "0")}\0`);
-  put(
-    136,
-    `${Math.floor(Date.now() / 1000)
-      .toString(8)
-      .padStart(11, "0")}\0`,
-  );
-  put(148, "        ");
-  put(156, "0");
-  put(257, "ustar\x0000");
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  put(148, `${sum.toString(8).padStart(6, "0")}\0 `);
-  return Buffer.concat([header, bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512), Buffer.alloc(1024)]);
-}
-
-/** A zip archive of one file, deflated. */
-function zip(name: string, bytes: Uint8Array): Buffer {
-  const packed = deflateRawSync(bytes, { level: 9 });
-  const common = Buffer.alloc(26);
-  common.writeUInt16LE(20, 0);
-  common.writeUInt16LE(8, 4);
-  common.writeUInt32LE(crc32(bytes), 10);
-  common.writeUInt32LE(packed.length, 14);
-  common.writeUInt32LE(bytes.length, 18);
-  common.writeUInt16LE(name.length, 22);
-  const local = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), common, Buffer.from(name), packed]);
-  const central = Buffer.concat([
-    Buffer.from("PK\x01\x02\x14\x00", "latin1"),
-    common,
-    Buffer.alloc(14),
-    Buffer.from(name),
-  ]);
-  const end = Buffer.alloc(22);
-  end.write("PK\x05\x06", 0, "latin1");
-  end.writeUInt16LE(1, 8);
-  end.writeUInt16LE(1, 10);
-  end.writeUInt32LE(central.length, 12);
-  end.writeUInt32LE(local.length, 16);
-  return Buffer.concat([local, central, end]);
+/** The time written into archives: that of the commit where the caller says so, as reproducible-builds.org asks for. */
+function releaseSeconds(): number {
+  return Number(process.env["SOURCE_DATE_EPOCH"]) || Math.floor(Date.now() / 1000);
 }
 
 function sha256(path: string): string {
@@ -147,3 +103,6 @@ function sha256(path: string): string {
 function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
+
+if (import.meta.main)
+  await reportUserError("release", () => release(process.argv.slice(2).filter((word) => !word.startsWith("-"))));

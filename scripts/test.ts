@@ -1,5 +1,6 @@
 /** Runs the tests: builds the binary first when the sources are newer, since half the tests drive it. Arguments go to `bun test`. */
 import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { build, root } from "./build.ts";
 
@@ -7,7 +8,9 @@ const binary = join(root, "dist/shiro");
 if (stale()) await build(binary);
 
 // Ends with a line that says how many passed and failed, which bun's own summary spreads over several.
-const child = Bun.spawn([process.execPath, "test", "--parallel", "--timeout", "60000", ...process.argv.slice(2)], {
+// Twice as many workers as cores: many tests wait for a child, a signal or a limit, and the processor would wait with them.
+const workers = `--parallel=${availableParallelism() * 2}`;
+const child = Bun.spawn([process.execPath, "test", workers, "--timeout", "60000", ...process.argv.slice(2)], {
   cwd: root,
   stdin: "ignore",
   stdout: "inherit",
@@ -29,7 +32,7 @@ process.exitCode = code !== 0 ? code : passed === 0 ? 1 : 0;
 function stale(): boolean {
   const built = statSync(binary, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   // One pattern each: Bun's glob finds nothing for alternatives that hold slashes.
-  const inputs = ["src/**/*", "scripts/build.ts", "package-lock.json"].flatMap((pattern) => [
+  const inputs = ["src/**/*", "scripts/build*.ts", "package-lock.json"].flatMap((pattern) => [
     ...new Bun.Glob(pattern).scanSync({ cwd: root }),
   ]);
   return inputs.some((path) => (statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0) > built);

@@ -1,8 +1,10 @@
 /** The composition root: decides which of the program's faces a command line asks for and loads that one. */
+import { existsSync } from "node:fs";
 import { chdir } from "node:process";
 import type { Args } from "./args.ts";
 import { UserError, messageOf } from "./errors.ts";
 import type { Output } from "./output.ts";
+import { isTerminal } from "./output-fd.ts";
 
 export interface AppIo {
   stdout: Output;
@@ -17,7 +19,7 @@ export async function run(args: Args, io: AppIo): Promise<number> {
   const place = enter(options.directory);
   // A copy: keys are overwritten in the process's own block later (own-environ.ts).
   const surroundings = { ...io, env: { ...process.env }, cwd: place.cwd };
-  const interactive = !options.print && (process.stdin.isTTY || options.plain);
+  const interactive = !options.print && (options.plain || isTerminal(0));
   if (place.problem && (interactive || args.action === "command")) throw place.problem;
   if (args.action === "command") {
     const { runSubcommand } = await import("./subcommands.ts");
@@ -29,7 +31,7 @@ export async function run(args: Args, io: AppIo): Promise<number> {
   }
   if (!options.print && !options.quiet) io.stderr.write("shiro: stdin is not a terminal, so this runs as -p\n");
   const { runHeadless } = await import("./headless-run.ts");
-  const stdoutIsTerminal = process.stdout.isTTY === true;
+  const stdoutIsTerminal = isTerminal(1);
   return runHeadless(args, { ...surroundings, problem: place.problem, stdoutIsTerminal });
 }
 
@@ -38,7 +40,8 @@ function enter(directory: string | null): { cwd: string; problem: UserError | nu
   try {
     if (directory !== null) chdir(directory);
   } catch (error) {
-    return { cwd: directory ?? "", problem: new UserError(`-C ${directory}: ${messageOf(error)}`, { cause: error }) };
+    const reason = existsSync(directory ?? "") ? messageOf(error) : "there is no such directory";
+    return { cwd: directory ?? "", problem: new UserError(`-C ${directory}: ${reason}`, { cause: error }) };
   }
   try {
     return { cwd: process.cwd(), problem: null };

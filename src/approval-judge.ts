@@ -4,7 +4,7 @@ import { directoryPattern, hostPattern, shownPattern } from "./always.ts";
 import { JailError } from "./errors.ts";
 import { factsOf, realOf, type PathFacts } from "./path-facts.ts";
 import { judgeLine, protectionReason, strictestOf } from "./permission-bash.ts";
-import type { Finding } from "./permission-finding.ts";
+import { isAskedEveryTime, type Finding } from "./permission-finding.ts";
 import { readLine, type ShellKind, type ShellLine } from "./permission-line.ts";
 import { matchPath, readRefusal, writeProtection, type Scene } from "./permission-scene.ts";
 import { writesOf } from "./permission-writes.ts";
@@ -103,6 +103,13 @@ export class Judge {
     );
   }
 
+  /** True when the last word of the tool's table on everything is `deny`, with nothing after it that says otherwise. */
+  refusesAlways(candidate: Pick<Candidate, "name" | "tool">): boolean {
+    const { rows } = this.#tableOf(candidate);
+    const from = rows.findLastIndex((row) => isCatchAll(row.pattern));
+    return from >= 0 && rows.slice(from).every((row) => row.decision === "deny");
+  }
+
   #tableOf(candidate: Pick<Candidate, "name" | "tool">): Table {
     const { name, tool } = candidate;
     return this.table(name, this.#deps.plugins.isAutoApproved(name) ? "allow" : (tool?.permission ?? "ask"));
@@ -124,6 +131,7 @@ export class Judge {
       subjects,
       lines: [...lines.values()],
       writes: this.#writes(subjects, lines),
+      facts: (path) => this.#facts(path),
     });
     if (!verdict) return null;
     const text = subjects.map(subjectText).join("\n");
@@ -248,7 +256,7 @@ export function judgementOf(judged: JudgedCall, tool: string): Judgement {
 
 /** Patterns `always` would grant, in one line; null when it can't be granted or nothing is asked. */
 function alwaysOf(findings: readonly Finding[], asking: string): string | null {
-  if (findings.some((finding) => finding.decision === "deny" || finding.firm)) return null;
+  if (findings.some((finding) => finding.decision === "deny" || isAskedEveryTime(finding))) return null;
   const patterns = new Set(
     findings.flatMap(({ tool, pattern }) => (pattern === null ? [] : [shownPattern(tool, pattern, asking)])),
   );

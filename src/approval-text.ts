@@ -10,6 +10,8 @@ export function denialText(open: readonly Finding[], missing = "Nobody can be as
 function howToAllow(open: readonly Finding[]): string {
   if (open.some((finding) => finding.firm))
     return "No rule or flag allows this; the user can do it in an interactive session or by themselves.";
+  if (open.some((finding) => finding.by === "sandbox"))
+    return "The user can allow it with --yolo, which answers every such question.";
   if (open.every((finding) => finding.by === "repeat")) return "Go on with what the earlier results said.";
   const flags = new Set(open.flatMap(flagFor));
   if (flags.size === 0) return "The user can allow it with --yolo, which answers every such question.";

@@ -41,6 +41,9 @@ export interface Options {
   online: boolean;
   since: string | null;
   force: boolean;
+  /** `NAME=value` and `Name: value`, for `mcp add`. */
+  env: string[];
+  headers: string[];
 }
 
 export function defaultOptions(): Options {
@@ -83,5 +86,7 @@ export function defaultOptions(): Options {
     online: false,
     since: null,
     force: false,
+    env: [],
+    headers: [],
   };
 }

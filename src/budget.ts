@@ -20,6 +20,12 @@ export type Verdict = { ok: true; warning: string | null } | { ok: false; ceilin
 
 const WARN_SHARE = 0.8;
 
+interface Unit {
+  amount(value: number): string;
+  /** Behind the amounts, with the blank before it. */
+  word: string;
+}
+
 export class Budget {
   readonly spent: Spent;
   #ceilings: Ceilings;
@@ -52,7 +58,7 @@ export class Budget {
   reached(): { ceiling: string; message: string } | null {
     for (const { name, used, limit, unit } of this.#gauges()) {
       if (limit === null || used < limit) continue;
-      const message = `${name} reached: ${unit(used)} of ${unit(limit)} used. Raise it with --${flagOf(name)}`;
+      const message = `${name} reached: ${ofLimit(used, limit, unit)} used. Raise it with --${flagOf(name)}`;
       return { ceiling: name, message };
     }
     return null;
@@ -66,7 +72,7 @@ export class Budget {
     for (const { name, used, limit, unit } of this.#gauges()) {
       if (limit === null || used < limit * WARN_SHARE || this.#warned.has(name)) continue;
       this.#warned.add(name);
-      warning ??= `${Math.floor((used / limit) * 100)} % of ${name} used (${unit(used)} of ${unit(limit)})`;
+      warning ??= `${Math.floor((used / limit) * 100)} % of ${name} used (${ofLimit(used, limit, unit)})`;
     }
     return { ok: true, warning };
   }
@@ -80,29 +86,34 @@ export class Budget {
     this.#warned.delete(ceiling);
   }
 
-  #gauges(): { name: keyof Ceilings; used: number; limit: number | null; unit: (value: number) => string }[] {
+  #gauges(): { name: keyof Ceilings; used: number; limit: number | null; unit: Unit }[] {
     const seconds = (this.#now() - this.#startedAt) / 1000;
     return [
       {
         name: "maxSpendUsd",
         used: this.#pricedUsd,
         limit: this.#ceilings.maxSpendUsd,
-        unit: (value) => `$${value.toFixed(4)}`,
+        unit: { amount: (value) => `$${value.toFixed(4)}`, word: "" },
       },
       {
         name: "maxTokens",
         used: this.spent.inputTokens + this.spent.outputTokens,
         limit: this.#ceilings.maxTokens,
-        unit: (value) => `${value} tokens`,
+        unit: { amount: String, word: " tokens" },
       },
       {
         name: "maxSeconds",
         used: seconds,
         limit: this.#ceilings.maxSeconds,
-        unit: (value) => `${Math.floor(value)} s`,
+        unit: { amount: (value) => String(Math.floor(value)), word: " s" },
       },
     ];
   }
+}
+
+/** `2500 of 2100 tokens`: the unit's word is said once. */
+function ofLimit(used: number, limit: number, { amount, word }: Unit): string {
+  return `${amount(used)} of ${amount(limit)}${word}`;
 }
 
 function flagOf(name: keyof Ceilings): string {

@@ -23,12 +23,13 @@ export function costCommands(host: Interactive): Command[] {
   return [
     {
       name: "cost",
+      immediate: true,
       args: "",
       summary: "tokens and cost of this session",
       run(_, ui) {
         const { record } = host.session.parts.file;
         const rows = record.spend.map(
-          (row) => `${row.day}  ${row.model}${row.subagent ? " (summaries)" : ""}: ${spendLine(row)}`,
+          (row) => `${row.day}  ${row.model}${row.subagent ? " (subagents and summaries)" : ""}: ${spendLine(row)}`,
         );
         const total = `session: ${record.inputTokens} in / ${record.outputTokens} out tokens, ${share(record.cacheReadTokens, record.inputTokens)} cached, ${formatUsd(record.costUsd)}`;
         ui.print([...rows, total, priceNote()].join("\n"));
@@ -39,7 +40,8 @@ export function costCommands(host: Interactive): Command[] {
 
 function spendLine(row: Spend): string {
   const unpriced = row.unpriced > 0 && row.costUsd !== null ? ` + ${row.unpriced} unpriced` : "";
-  return `${row.requests} ${row.requests === 1 ? "request" : "requests"}, ${row.inputTokens} in / ${row.outputTokens} out, ${share(row.cacheReadTokens, row.inputTokens)} cached, ${formatUsd(row.costUsd)}${unpriced}`;
+  const estimated = row.estimated > 0 ? ` (~ ${row.estimated} estimated)` : "";
+  return `${row.requests} ${row.requests === 1 ? "request" : "requests"}, ${row.inputTokens} in / ${row.outputTokens} out, ${share(row.cacheReadTokens, row.inputTokens)} cached, ${formatUsd(row.costUsd)}${unpriced}${estimated}`;
 }
 
 function share(part: number, whole: number): string {

@@ -7,12 +7,17 @@ import type { ListedModel } from "./listing-facts.ts";
 import { withKnownFacts } from "./listing.ts";
 import { THINKING_LEVELS, type ThinkingLevel } from "./types.ts";
 
-/** What an endpoint reports, filtered by a word, with context and price where known. */
-export function modelTable(listed: readonly ListedModel[], presetId: string, filter: string): string {
+/** What an endpoint reports, filtered by a word, with what is known besides. */
+export function knownModels(listed: readonly ListedModel[], presetId: string, filter: string): ListedModel[] {
   const wanted = filter.toLowerCase();
-  const models = listed
+  return listed
     .filter((model) => model.id.toLowerCase().includes(wanted))
     .map((model) => withKnownFacts(model, presetId));
+}
+
+/** The same as a table: id, context and price. */
+export function modelTable(listed: readonly ListedModel[], presetId: string, filter: string): string {
+  const models = knownModels(listed, presetId, filter);
   if (models.length === 0) return filter === "" ? "The endpoint lists no models." : `No model contains "${filter}".`;
   const width = Math.min(60, Math.max(...models.map((model) => model.id.length)));
   return models.map((model) => `${model.id.padEnd(width)}  ${describeModel(model)}`.trimEnd()).join("\n");
@@ -92,9 +97,9 @@ export function modelCommands(host: Interactive): Command[] {
       name: "agent",
       args: "[name]",
       summary: "show or change the agent variant",
-      complete: () => agentVariants(host.setup.config.values.agents).map((variant) => variant.name),
+      complete: () => agentVariants(host.setup.agents()).map((variant) => variant.name),
       async run(args, ui) {
-        const variants = agentVariants(host.setup.config.values.agents);
+        const variants = agentVariants(host.setup.agents());
         const name =
           args !== ""
             ? args
@@ -104,7 +109,7 @@ export function modelCommands(host: Interactive): Command[] {
                 { initial: host.session.variant.name },
               );
         if (name === null) return;
-        host.session.setVariant(findAgent(name, host.setup.config.values.agents));
+        host.session.setVariant(findAgent(name, host.setup.agents()));
         ui.print(
           `Agent: ${host.session.variant.name} (thinking ${host.session.thinking}, ${host.session.variant.maxSteps} steps)`,
         );

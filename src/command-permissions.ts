@@ -10,6 +10,7 @@ import { DECISIONS } from "./types.ts";
 export function explainCall(explained: Explain): string {
   const lines = [`${explained.decision} (${explained.by})${explained.rule ? `: ${explained.rule}` : ""}`];
   if (explained.reason !== "") lines.push(explained.reason);
+  if (explained.sandbox !== undefined) lines.push(`The sandbox doesn't answer it: ${explained.sandbox}.`);
   for (const command of explained.commands)
     lines.push(
       `  ${command.decision.padEnd(5)} ${oneLine(command.normalised, 200)}${command.rule ? `   ${command.rule}` : ""}`,
@@ -27,8 +28,8 @@ export function permissionCommands(host: Interactive): Command[] {
       name: "permissions",
       args: "[command]",
       summary: "the rules in force, or how a command would be judged",
-      run(args, ui) {
-        if (args !== "") return ui.print(explainCall(host.setup.gate.explain("bash", args)));
+      async run(args, ui) {
+        if (args !== "") return ui.print(explainCall(await host.setup.gate.explainTested("bash", args)));
         const grants = host.setup.gate.grants();
         const rows = tableRows(host);
         ui.print(
@@ -49,7 +50,7 @@ const ROWS_SHOWN = 8;
 /** The tables in force, tools with the same one together. */
 function tableRows(host: Interactive): string[] {
   const groups = new Map<string, string[]>();
-  for (const tool of host.setup.tools) {
+  for (const tool of host.setup.tools()) {
     const rows = rowTexts(tableFor(tool.name, host.setup.rules, tool.permission).rows).join("\n");
     groups.set(rows, [...(groups.get(rows) ?? []), tool.name]);
   }

@@ -26,9 +26,25 @@ export function sessionTable(home: string, project: string, now: Date): string {
   return [...rows, ...broken].join("\n");
 }
 
+/** All sessions of a directory as a JSON array, newest first, without their transcripts. */
+export function sessionJson(home: string, project: string): string {
+  const { sessions } = listSessions(home, { cwd: project });
+  return JSON.stringify(
+    sessions.map(({ id, title, createdAt, updatedAt, cwd, provider, model, turns, ...rest }) => {
+      const { inputTokens, outputTokens, cacheReadTokens, costUsd } = rest;
+      const spent = { inputTokens, outputTokens, cacheReadTokens, costUsd };
+      return { id, title, createdAt, updatedAt, cwd, provider, model, turns, ...spent };
+    }),
+  );
+}
+
 function sessionLine(session: SessionHeader, now: Date): string {
-  const turns = `${session.turns} ${session.turns === 1 ? "turn" : "turns"}`;
+  const turns = turnsText(session.turns);
   return `${age(now.getTime() - Date.parse(session.updatedAt)).padStart(4)}  ${turns.padEnd(9)}  ${formatUsd(session.costUsd).padEnd(9)}  ${oneLine(session.title, 60)}`;
+}
+
+function turnsText(count: number): string {
+  return `${count} ${count === 1 ? "turn" : "turns"}`;
 }
 
 /** `5m`, `3h`, `12d`. */
@@ -46,6 +62,7 @@ export function sessionCommands(host: Interactive): Command[] {
   return [
     {
       name: "sessions",
+      immediate: true,
       args: "",
       summary: "the last 15 sessions of this directory",
       run: (_, ui) => ui.print(sessionTable(host.setup.home.path, host.setup.project, new Date())),
@@ -91,7 +108,7 @@ export function sessionCommands(host: Interactive): Command[] {
         const home = host.setup.query.options.ephemeral ? null : host.setup.home.path;
         const before = host.session.id;
         host.setup.switchTo(forkSession(host.session.parts.file, home, deps, turns));
-        ui.print(`Forked ${before} into ${host.session.id} with ${turns ?? all} turns.`);
+        ui.print(`Forked ${before} into ${host.session.id} with ${turnsText(turns ?? all)}.`);
       },
     },
     {
@@ -100,10 +117,12 @@ export function sessionCommands(host: Interactive): Command[] {
       summary: "write the transcript to a file",
       run(args, ui) {
         const name = args === "" ? `shiro-${host.session.id.slice(0, 8)}.md` : args;
+        if (!/\.(?:md|markdown|txt|json)$/i.test(name))
+          throw new UserError(`/export writes Markdown or JSON: end "${name}" in .md or .json`);
         const { record } = host.session.parts.file;
         const path = resolve(host.setup.query.cwd, name);
         try {
-          writeFileSync(path, name.endsWith(".json") ? exportJson(record) : exportMarkdown(record), {
+          writeFileSync(path, /\.json$/i.test(name) ? exportJson(record) : exportMarkdown(record), {
             flag: "wx",
             mode: 0o600,
           });
@@ -183,7 +202,7 @@ function recap(host: Interactive): string {
   const last = record.messages.findLast(isPrompt);
   const open = openCallsNote(host.session.parts.file);
   return [
-    `Resumed ${record.id}: ${oneLine(record.title, 60)} (${turnCount(record.messages)} turns)`,
+    `Resumed ${record.id}: ${oneLine(record.title, 60)} (${turnsText(turnCount(record.messages))})`,
     ...(last ? [`Last prompt: ${oneLine(promptText(last), 200)}`] : []),
     ...(open === null ? [] : [open]),
   ].join("\n");

@@ -6,9 +6,9 @@ import { UserError } from "./errors.ts";
 import type { Interactive } from "./interactive-host.ts";
 import { applyMerge, mergeRequest } from "./memory-merge.ts";
 import { tableFor } from "./permission.ts";
-import { PLUGIN_NAMES } from "./plugins.ts";
 import { formatUsd } from "./pricing.ts";
-import { coloursOf, contextColour, type Colours } from "./render-lines.ts";
+import { coloursOf, contextColour, type Colours } from "./render-colours.ts";
+import { todosInWords } from "./render-todos.ts";
 import { turnCount } from "./session.ts";
 import { renderTodos } from "./todo.ts";
 import { jsonSchema } from "./tool-input.ts";
@@ -25,12 +25,17 @@ export function stateCommands(host: Interactive): Command[] {
   return [
     {
       name: "todos",
+      immediate: true,
       args: "",
       summary: "the task list",
-      run: (_, ui) => ui.print(renderTodos(host.session.parts.file.record.notebook.todos)),
+      run(_, ui) {
+        const { todos } = host.session.parts.file.record.notebook;
+        ui.print(ui.traits.plain ? todosInWords(todos) : renderTodos(todos));
+      },
     },
     {
       name: "notes",
+      immediate: true,
       args: "",
       summary: "what is remembered about this project, with hit counts",
       run(_, ui) {
@@ -69,37 +74,42 @@ export function stateCommands(host: Interactive): Command[] {
     },
     {
       name: "context",
+      immediate: true,
       args: "",
       summary: "what fills the model's window",
       run: (_, ui) => ui.printStyled(contextReport(host, coloursOf(ui.traits))),
     },
     {
       name: "tools",
+      immediate: true,
       args: "",
       summary: "tools with set, decision and bytes on the wire",
       run: (_, ui) => ui.print(toolTable(host)),
     },
     {
-      name: "plugins",
-      args: "",
-      summary: "builtin plugins and which are on",
-      run: (_, ui) => ui.print(pluginTable(host)),
-    },
-    {
       name: "config",
+      immediate: true,
       args: "",
       summary: "every setting and where it comes from",
       run: (_, ui) => ui.print(originRows(host.setup.config).join("\n")),
     },
-    { name: "status", args: "", summary: "session, model, directory, spend", run: (_, ui) => ui.print(status(host)) },
+    {
+      name: "status",
+      immediate: true,
+      args: "",
+      summary: "session, model, directory, spend",
+      run: (_, ui) => ui.print(status(host)),
+    },
     {
       name: "history",
+      immediate: true,
       args: "",
       summary: "prompts of this directory",
       run: async (_, ui) => ui.print((await host.history.load()).slice(-20).join("\n") || "No prompts yet."),
     },
     {
       name: "diff",
+      immediate: true,
       args: "",
       summary: "what this session's file tools changed, as a diff",
       help: "Compares each file as it was before the first change with what is there now. What commands changed is in it only for files the tools changed too.",
@@ -156,7 +166,8 @@ function shareText(share: number, threshold: number, colours: Colours): string {
 
 function toolTable(host: Interactive): string {
   const offered = new Set(host.session.offeredTools());
-  return host.setup.tools
+  return host.setup
+    .tools()
     .map(
       (tool) =>
         `${tool.name.padEnd(16)} ${tool.set.padEnd(10)} ${decisionOf(host, tool).padEnd(14)} ${String(wireBytes(tool)).padStart(5)} bytes${offered.has(tool) ? "" : "  (withheld by this agent)"}`,
@@ -166,7 +177,11 @@ function toolTable(host: Interactive): string {
 
 function wireBytes(tool: Tool): number {
   return Buffer.byteLength(
-    JSON.stringify({ name: tool.name, description: tool.description, schema: jsonSchema(tool.input) }),
+    JSON.stringify({
+      name: tool.name,
+      description: tool.description,
+      schema: tool.wireSchema ?? jsonSchema(tool.input),
+    }),
   );
 }
 
@@ -174,11 +189,6 @@ function wireBytes(tool: Tool): number {
 function decisionOf(host: Interactive, tool: Tool): string {
   const { rows } = tableFor(tool.name, host.setup.rules, tool.permission);
   return rows.length === 0 ? "ask" : [...new Set(rows.map((row) => row.decision))].join("/");
-}
-
-function pluginTable(host: Interactive): string {
-  const on = new Map(host.setup.plugins.plugins.map((plugin) => [plugin.name, plugin.description]));
-  return PLUGIN_NAMES.map((name) => `${name.padEnd(8)} ${on.has(name) ? `on   ${on.get(name)}` : "off"}`).join("\n");
 }
 
 function status(host: Interactive): string {

@@ -3,6 +3,7 @@ import type { Command, CommandUi } from "./command.ts";
 import { helpView } from "./command-help.ts";
 import type { CommandSet } from "./commands.ts";
 import { EXIT, UserError } from "./errors.ts";
+import { nearestName } from "./nearest.ts";
 import { shownWhole } from "./render-tools.ts";
 
 export interface HelpTopics {
@@ -27,11 +28,18 @@ function helpCommand(commands: () => CommandSet, topics: HelpTopics): Command {
       const topic = args === "" ? null : topics.text(args);
       const columns = ui.traits.plain ? Number.POSITIVE_INFINITY : ui.columns() - 1;
       if (topic !== null) return ui.printStyled(helpView(topic, { ...ui.traits, columns }));
-      if (args !== "") return ui.print(commands().helpFor(args));
+      if (args !== "") return ui.print(helpOn(args.replace(/^\//, ""), commands(), topics));
       const list = topics.names().join(" ");
       ui.print(`${commands().overview()}\n${KEYS}${list === "" ? "" : `\ntopics: ${list}\n`}`);
     },
   };
+}
+
+/** Throws UserError naming the nearest of both kinds. */
+function helpOn(name: string, commands: CommandSet, topics: HelpTopics): string {
+  if (commands.names().some((one) => one.startsWith(name.toLowerCase()))) return commands.helpFor(name);
+  const near = nearestName(name, [...topics.names(), ...commands.names()]);
+  throw new UserError(`No topic or command "${name}". ${near ? `Did you mean /help ${near}?` : "/help lists them."}`);
 }
 
 const KEYS = `keys:
@@ -79,7 +87,10 @@ function copyCommand(): Command {
     args: "[output]",
     summary: "the last answer, or the last tool's output, to the terminal's clipboard",
     complete: () => ["output"],
-    run: (args, ui) => copy(args === "output" ? ui.view.lastOutput() : ui.view.lastAnswer(), ui),
+    run(args, ui) {
+      if (args !== "" && args !== "output") throw new UserError('/copy takes "output", or nothing for the last answer');
+      copy(args === "output" ? ui.view.lastOutput() : ui.view.lastAnswer(), ui);
+    },
   };
 }
 

@@ -3,6 +3,9 @@ import type { Command, CommandOutcome, CommandUi } from "./command.ts";
 import { UserError } from "./errors.ts";
 import { nearestName } from "./nearest.ts";
 
+/** Longer usages stand out of the table: for a few of them, all the others would not fit a line of 80 columns. */
+const USAGE_COLUMNS = 22;
+
 export interface ParsedCommand {
   name: string;
   args: string;
@@ -52,7 +55,11 @@ export class CommandSet {
   }
 
   async run(parsed: ParsedCommand, ui: CommandUi): Promise<CommandOutcome> {
-    return this.find(parsed.name).run(parsed.args, ui);
+    const command = this.find(parsed.name);
+    // Custom commands may use what they don't announce.
+    if (command.args === "" && parsed.args !== "" && command.group === undefined)
+      throw new UserError(`/${command.name} takes no argument. Nothing was done.`);
+    return command.run(parsed.args, ui);
   }
 
   /** Values for the argument of a command that is being typed, in the order to show; none for an unknown one. */
@@ -64,7 +71,7 @@ export class CommandSet {
 
   /** The list for `/help`, grouped, one line each. */
   overview(): string {
-    const width = Math.max(0, ...this.all().map((command) => usage(command).length));
+    const width = Math.min(USAGE_COLUMNS, Math.max(0, ...this.all().map((command) => usage(command).length)));
     const groups = (["builtin", "custom", "skill"] as const).map((group) => {
       const commands = this.all().filter((command) => (command.group ?? "builtin") === group);
       return commands.map((command) => `  ${usage(command).padEnd(width)}  ${command.summary}\n`).join("");
@@ -84,16 +91,7 @@ function usage(command: Command): string {
   return `/${command.name}${command.args ? ` ${command.args}` : ""}`;
 }
 
-/** Names that people know from other agents and from later versions. A command of their own by such a name still runs. */
-const ABSENT: Readonly<Record<string, string>> = {
-  skills: "no skills",
-  mcp: "no MCP servers",
-  registry: "no registry",
-};
-
 function unknownCommand(name: string, commands: readonly Command[]): UserError {
-  const absent = Object.hasOwn(ABSENT, name) ? ABSENT[name] : undefined;
-  if (absent !== undefined) return new UserError(`No command /${name}: this version has ${absent}.`);
   const near = nearestName(
     name,
     commands.map((command) => command.name),

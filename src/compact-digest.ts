@@ -33,7 +33,10 @@ const ROOM = {
   reasons: 1_200,
   files: 1_500,
   failures: 1_600,
+  unknown: 1_200,
 };
+/** However small the context: a call that is forgotten here may be made a second time. */
+const UNKNOWN_CHARS_AT_LEAST = 300;
 const WHOLE_PROMPT_CHARS = 8_000;
 
 /** Tokens that `spanFacts` takes at most. */
@@ -63,6 +66,10 @@ export function spanFacts(dropped: readonly Message[], promptChars: number): str
     ["Decisions and reasons given by the agent", bothEnds(unique(events.reasons), ROOM.reasons * share)],
     ["Files written in that part", newest(events.files.map(bullet), ROOM.files * share)],
     ["Calls that failed or were refused (newest last)", newest(events.failures, ROOM.failures * share)],
+    [
+      "Calls that were under way when the program ended, outcome unknown: look at the state before repeating one",
+      newest(events.unknown, Math.max(UNKNOWN_CHARS_AT_LEAST, ROOM.unknown * share)),
+    ],
   ]);
 }
 
@@ -126,10 +133,20 @@ interface Events {
   files: string[];
   commands: string[];
   failures: string[];
+  /** Calls of which nobody knows what they did. */
+  unknown: string[];
 }
 
 function eventsOf(span: readonly Message[]): Events {
-  const events: Events = { prompts: [], lastAnswer: "", reasons: [], files: [], commands: [], failures: [] };
+  const events: Events = {
+    prompts: [],
+    lastAnswer: "",
+    reasons: [],
+    files: [],
+    commands: [],
+    failures: [],
+    unknown: [],
+  };
   const files = new Set<string>();
   const calls = new Map<string, ToolCallPart>();
   for (const message of span) {
@@ -150,7 +167,8 @@ function eventsOf(span: readonly Message[]): Events {
 function addResult(events: Events, files: Set<string>, call: ToolCallPart | undefined, result: ToolResult): void {
   const text = resultText(result.content);
   const what = call ? callInput(call, 160) : "";
-  if (result.isError) events.failures.push(`- ${result.name} ${what}: ${oneLine(text, 200)}`);
+  if (result.outcomeUnknown) events.unknown.push(`- ${result.name} ${call ? callInput(call, 100) : ""}`.trimEnd());
+  else if (result.isError) events.failures.push(`- ${result.name} ${what}: ${oneLine(text, 200)}`);
   const command = call?.input["command"];
   if (typeof command === "string")
     events.commands.push(`- ${oneLine(command, 160)} → ${outcomeOf(text, result.isError)}`);

@@ -55,9 +55,11 @@ export class PathIndex {
   async #refresh(): Promise<void> {
     const begun = this.#clock.now();
     try {
-      const found: string[] = [];
-      for await (const path of await this.#walk()) found.push(path);
-      this.#paths = withDirectories(found);
+      const found = new Set<string>();
+      // Directories are added as the walk goes: done at its end, it would keep keys waiting in a large tree.
+      for await (const path of await this.#walk()) addWithParents(found, path);
+      // By code unit, for the binary search.
+      this.#paths = [...found].sort();
       this.#lower = this.#paths.map((path) => path.toLowerCase());
       this.#walkedAt = this.#clock.now();
       this.#walkMs = this.#walkedAt - begun;
@@ -67,19 +69,15 @@ export class PathIndex {
   }
 }
 
-/** Walkers yield files; their directories are added, each once. Sorted by code unit, for the binary search. */
-function withDirectories(paths: readonly string[]): string[] {
-  const all = new Set<string>();
-  for (const path of paths) {
-    all.add(path);
-    // A directory that is known has its ancestors too.
-    for (let end = parentEnd(path); end > 0; end = parentEnd(path.slice(0, end))) {
-      const directory = path.slice(0, end);
-      if (all.has(directory)) break;
-      all.add(directory);
-    }
+/** Walkers yield files; their directories are added, each once. */
+function addWithParents(all: Set<string>, path: string): void {
+  all.add(path);
+  // A directory that is known has its ancestors too.
+  for (let end = parentEnd(path); end > 0; end = parentEnd(path.slice(0, end))) {
+    const directory = path.slice(0, end);
+    if (all.has(directory)) break;
+    all.add(directory);
   }
-  return [...all].sort();
 }
 
 /** Length of the parent's name with its slash, 0 at the top. */

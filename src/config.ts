@@ -2,9 +2,11 @@
 import { chmodSync, readFileSync, statSync } from "node:fs";
 import * as v from "valibot";
 import { UserError, errnoOf, messageOf } from "./errors.ts";
+import { hooksSchema, readHooks } from "./hooks-config.ts";
 import { JsoncError, parseJsonc, plain, removeTopLevel, setTopLevel, type JsonEntry, type JsonNode } from "./jsonc.ts";
 import { nearestName } from "./nearest.ts";
 import { PROTOCOLS } from "./provider.ts";
+import { sandboxSchema } from "./sandbox-settings.ts";
 import { THINKING_LEVELS, type Json } from "./types.ts";
 
 const positiveInteger = v.pipe(v.number(), v.integer(), v.minValue(1));
@@ -67,16 +69,21 @@ export const CONFIG_FIELDS = {
   maxSpendUsd: { schema: positiveNumber, env: null, help: "spend ceiling of a session" },
   maxTokens: { schema: positiveInteger, env: null, help: "token ceiling of a session" },
   maxSeconds: { schema: positiveNumber, env: null, help: "no request is started after this" },
-  subagentModel: { schema: v.string(), env: null, help: "model for summaries (and subagents)" },
+  subagentModel: { schema: v.string(), env: null, help: "model for subagents and summaries" },
   subagentProvider: { schema: v.picklist(PROTOCOLS), env: null, help: "protocol for subagentModel" },
   agents: { schema: v.record(v.string(), agentSettings), env: null, help: "variants of your own" },
   pricing: { schema: v.record(v.string(), priceOverride), env: null, help: "USD per million tokens, per model" },
   plugins: { schema: strings, env: null, help: "exactly these builtin plugins" },
   toolSets: { schema: strings, env: null, help: "optional tool sets; omit for edit-plus and git" },
   permission: { schema: v.any(), env: null, help: "which calls run, ask or are refused" },
+  sandbox: {
+    schema: sandboxSchema,
+    env: null,
+    help: "what confines commands: a mode, or an object (shiro help sandbox)",
+  },
   registryUrl: { schema: v.string(), env: null, help: "index for /registry" },
   mcpServers: { schema: v.record(v.string(), v.any()), env: null, help: "MCP servers" },
-  hooks: { schema: v.any(), env: null, help: "commands run on events" },
+  hooks: { schema: hooksSchema, env: null, help: "commands run on events" },
   extraDirs: { schema: strings, env: null, help: "further directories the tools may use" },
   passEnv: { schema: strings, env: null, help: "key variables handed to child processes all the same" },
   escTimeoutMs: {
@@ -208,6 +215,8 @@ function takeEntry(loaded: LoadedConfig, entry: JsonEntry): void {
     loaded.origins.permission = place;
     return;
   }
+  if (entry.key === "hooks")
+    return assign(loaded, entry.key, readHooks(plain(entry.value), place, loaded.reports), place);
   const checked = v.safeParse(CONFIG_FIELDS[entry.key].schema, plain(entry.value));
   if (!checked.success) {
     const issue = checked.issues[0];

@@ -18,12 +18,16 @@ export interface CostLine {
   costUsd: number | null;
   /** Requests without a known price: `costUsd` is then too small. */
   unpriced: number;
+  /** Requests whose tokens were estimated, since the endpoint reported none. */
+  estimated: number;
 }
 
 export interface CostReport {
   /** First day counted, null for all. */
   since: string | null;
   total: CostLine;
+  /** What of it went to subagents and summaries. */
+  subagents: CostLine;
   /** Oldest first. */
   days: CostLine[];
   /** Dearest first, as are directories. */
@@ -37,6 +41,7 @@ const UNIT_DAYS: Record<string, number> = { h: 1 / 24, d: 1, w: 7, m: 30, y: 365
 /** Sums the sessions from the day `since` on. */
 export function sumCosts(sessions: readonly CostSession[], since: string | null): CostReport {
   const total = new Sums();
+  const subagents = new Sums();
   const days = new Sums();
   const models = new Sums();
   const directories = new Sums();
@@ -44,6 +49,7 @@ export function sumCosts(sessions: readonly CostSession[], since: string | null)
     for (const spend of session.spend) {
       if (since !== null && spend.day < since) continue;
       total.add("total", session.id, spend);
+      if (spend.subagent) subagents.add("subagents", session.id, spend);
       days.add(spend.day, session.id, spend);
       models.add(spend.model, session.id, spend);
       directories.add(session.cwd, session.id, spend);
@@ -52,6 +58,7 @@ export function sumCosts(sessions: readonly CostSession[], since: string | null)
   return {
     since,
     total: total.lines()[0] ?? emptyLine("total"),
+    subagents: subagents.lines()[0] ?? emptyLine("subagents"),
     days: days.lines().toSorted((a, b) => (a.key < b.key ? -1 : 1)),
     models: models.lines().toSorted(byCost),
     directories: directories.lines().toSorted(byCost),
@@ -75,6 +82,7 @@ export function renderCosts(report: CostReport): string {
     ...group("By day", report.days),
     ...group("By model", report.models),
     ...group("By directory", report.directories),
+    ...(report.subagents.requests > 0 ? group("Subagents and summaries, part of the total", [report.subagents]) : []),
     ...group(`Total${from}`, [report.total]),
   ];
   return `${groups.join("\n")}\n`;
@@ -103,6 +111,7 @@ function addSpend(line: CostLine, spend: Spend): void {
   line.cacheReadTokens += spend.cacheReadTokens;
   line.cacheWriteTokens += spend.cacheWriteTokens;
   line.unpriced += spend.unpriced;
+  line.estimated += spend.estimated;
   if (spend.costUsd !== null) line.costUsd = addUsd(line.costUsd ?? 0, spend.costUsd);
 }
 
@@ -117,6 +126,7 @@ function emptyLine(key: string): CostLine {
     cacheWriteTokens: 0,
     costUsd: null,
     unpriced: 0,
+    estimated: 0,
   };
 }
 
@@ -135,14 +145,27 @@ function group(title: string, lines: readonly CostLine[]): string[] {
 
 // The key comes last: a directory may be long, and then nothing behind it is pushed out of line.
 function cells(line: CostLine): string[] {
-  const missing = line.costUsd !== null && line.unpriced > 0 ? `(+ ${line.unpriced} unpriced requests)` : "";
+  const mark = line.estimated > 0 ? "~" : "";
   return [
-    formatUsd(line.costUsd),
-    `${line.inputTokens} in`,
-    `${line.outputTokens} out`,
+    line.costUsd === null ? formatUsd(null) : `${mark}${formatUsd(line.costUsd)}`,
+    `${mark}${line.inputTokens} in`,
+    `${mark}${line.outputTokens} out`,
     `${line.sessions} ${line.sessions === 1 ? "session" : "sessions"}`,
-    [line.key === "total" ? "" : line.key, missing].filter((text) => text !== "").join("  "),
+    [keyOf(line), remarks(line)].filter((text) => text !== "").join("  "),
   ];
+}
+
+/** The heading says it of lines that stand alone. */
+const keyOf = (line: CostLine): string => (line.key === "total" || line.key === "subagents" ? "" : line.key);
+
+function remarks(line: CostLine): string {
+  const counted = (sign: string, count: number, what: string): string =>
+    `${sign} ${count} ${what} ${count === 1 ? "request" : "requests"}`;
+  const all = [
+    ...(line.costUsd !== null && line.unpriced > 0 ? [counted("+", line.unpriced, "unpriced")] : []),
+    ...(line.estimated > 0 ? [counted("~", line.estimated, "estimated")] : []),
+  ];
+  return all.length > 0 ? `(${all.join(", ")})` : "";
 }
 
 function dayOf(date: Date): string {

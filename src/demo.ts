@@ -32,6 +32,10 @@ export async function runDemo(args: Args, io: DemoIo): Promise<number> {
   });
   if (!args.options.yes && !process.stdin.isTTY)
     throw new UserError("shiro demo asks for approvals: run it in a terminal, or give --yes");
+  if (Bun.which("sh", { PATH: io.env["PATH"] ?? "" }) === null)
+    throw new UserError(
+      "shiro demo tests its project with sh, and there is none on PATH. Install one and run it again",
+    );
   const folder = makeProject();
   const model = startDemoModel();
   const controller = new AbortController();
@@ -129,6 +133,8 @@ async function play(
       renderer.asked(prompt.diff);
       return alone.dialog.approve(prompt);
     }
+    // What the sandbox stopped is answered by nobody but a person.
+    if (prompt.choices !== undefined) return { decision: "deny" };
     print(sanitize(`approved by --yes: ${prompt.title}\n`));
     return { decision: "once" };
   };

@@ -24,6 +24,7 @@ export function openDialog(traits: TerminalTraits, onInterrupt: () => void): Alo
       (event.type === "keys" && event.keys.some((key) => key.type === "key" && STOPS.has(key.id)));
     if (interrupts) onInterrupt();
   });
-  const dialog = new Dialog(router, { opening: () => {}, closed: () => {}, interrupt: onInterrupt });
+  const hooks = { opening: () => {}, closed: () => {}, drafting: () => false, interrupt: onInterrupt };
+  const dialog = new Dialog(router, hooks);
   return { dialog, terminal, close: () => terminal.close() };
 }

@@ -2,13 +2,16 @@
 import type { ApprovalPrompt } from "./approval.ts";
 import { diffView } from "./diff-view.ts";
 import type { Key } from "./keys.ts";
-import { type Colours, coloursOf, marksOf } from "./render-lines.ts";
+import { type Colours, coloursOf } from "./render-colours.ts";
+import { marksOf } from "./render-lines.ts";
 import { escapeForApproval, sanitizeLine } from "./sanitize.ts";
 import type { TerminalTraits } from "./terminal-traits.ts";
 import { cutHead, cutMiddle, cutTail } from "./text.ts";
 import { wrapWords } from "./text-wrap.ts";
+import type { EscalationChoice } from "./tool.ts";
 
-export type ApprovalKey = "once" | "always" | "deny" | "word" | "view" | "stop" | null;
+export type ApprovalKey =
+  "once" | "always" | "deny" | "word" | "view" | "stop" | { choice: EscalationChoice["name"] } | null;
 
 /** More lines than this, and the rest waits for `v`. */
 const FOLD_LINES = 10;
@@ -25,19 +28,43 @@ export function approvalBlock(
   columns = Number.POSITIVE_INFINITY,
 ): string {
   const colours = coloursOf(traits);
-  const who = prompt.worker ? "a worker subagent wants to use" : "allow";
-  const tool = sanitizeLine(prompt.tool, traits);
   return [
-    `${colours.bold(colours.yellow(`${who} ${tool}${prompt.worker ? "" : "?"}`))}\n`,
-    ...subjectLines(prompt, traits, whole, colours),
+    `${colours.bold(colours.yellow(whatIsAsked(prompt, traits)))}\n`,
+    // Its name stands above.
+    ...(prompt.subject === prompt.tool && prompt.details ? [] : subjectLines(prompt, traits, whole, colours)),
+    ...(prompt.details === undefined ? [] : quotedLines(prompt.details.split("\n"), traits, whole, colours)),
     prompt.diff ? approvalDiff(prompt.diff, traits, whole, colours) : "",
-    prompt.rule === "" ? "" : `${wrapWords(`rule: ${escapeInline(prompt.rule, colours)}`, columns)}\n`,
-    ...grantLines(prompt, traits, colours),
+    prompt.rule === "" ? "" : `${wrapWords(`${ruleLabel(prompt)}${escapeInline(prompt.rule, colours)}`, columns)}\n`,
+    ...(prompt.choices?.map((choice) => choiceLine(choice, columns, colours)) ?? grantLines(prompt, traits, colours)),
   ].join("");
+}
+
+function ruleLabel({ choices }: ApprovalPrompt): string {
+  return choices === undefined ? "rule: " : "";
+}
+
+/** The path in it stands as exactly as what will run. */
+function choiceLine({ key, text }: EscalationChoice, columns: number, colours: Colours): string {
+  return `${wrapWords(`  ${key}  ${escapeInline(text, colours)}`, columns)}\n`;
+}
+
+function whatIsAsked({ tool, worker, agent, choices }: ApprovalPrompt, traits: TerminalTraits): string {
+  const name = sanitizeLine(tool, traits);
+  if (choices !== undefined) {
+    const whose = agent === undefined ? "" : ` (subagent ${sanitizeLine(agent, traits)})`;
+    return `the sandbox stopped ${name}${whose}: run it again?`;
+  }
+  if (!worker && agent === undefined) return `allow ${name}?`;
+  const label = agent === undefined ? "" : ` (${sanitizeLine(agent, traits)})`;
+  return `a ${worker ? "worker " : ""}subagent${label} wants to use ${name}`;
 }
 
 /** The keys that may be pressed. */
 export function approvalKeys(prompt: ApprovalPrompt, traits: TerminalTraits): string {
+  if (prompt.choices !== undefined) {
+    const own = prompt.choices.map(({ key, label }) => `${key} ${label}`);
+    return [...own, "n leave it", "f leave it with a word", "v view whole"].join(marksOf(traits).dot + " ");
+  }
   const parts = ["y once", ...alwaysKey(prompt, traits), "n deny", "f deny with a word", "v view whole"];
   return parts.join(marksOf(traits).dot + " ");
 }
@@ -71,10 +98,18 @@ export function readApprovalKeys(keys: readonly Key[], prompt: ApprovalPrompt): 
 export function readApprovalWord(text: string, prompt: ApprovalPrompt, maxChars = 6): ApprovalKey {
   const word = text.trim().toLowerCase();
   if (word.length > maxChars) return "deny";
+  if (prompt.choices !== undefined && word !== "f" && word !== "v") return choiceOf(word, prompt.choices);
   if (word === "y" || word === "yes") return "once";
   if (word === "a" || word === "always") return grantable(prompt) ? "always" : null;
   if (word === "f") return "word";
   if (word === "v" || word === "view") return "view";
+  return word === "" || word === "n" || word === "no" ? "deny" : null;
+}
+
+/** No key of an ordinary approval takes one: what is pressed out of habit must not. */
+function choiceOf(word: string, choices: readonly EscalationChoice[]): ApprovalKey {
+  const chosen = choices.find(({ key, name }) => word === key || word === name);
+  if (chosen) return { choice: chosen.name };
   return word === "" || word === "n" || word === "no" ? "deny" : null;
 }
 
@@ -85,7 +120,10 @@ function keyMeaning(id: string): ApprovalKey {
 
 function subjectLines(prompt: ApprovalPrompt, traits: TerminalTraits, whole: boolean, colours: Colours): string[] {
   // Only a command's line ends mean something; in a name they are characters to be seen.
-  const lines = prompt.tool === "bash" ? prompt.subject.split("\n") : [prompt.subject];
+  return quotedLines(prompt.tool === "bash" ? prompt.subject.split("\n") : [prompt.subject], traits, whole, colours);
+}
+
+function quotedLines(lines: string[], traits: TerminalTraits, whole: boolean, colours: Colours): string[] {
   const shown = whole || lines.length <= FOLD_LINES ? lines : lines.slice(0, FOLD_LINES - 2);
   const { gutter, dots } = marksOf(traits);
   const text = shown.map((line) => `  ${gutter} ${exactly(line, whole, colours)}\n`);

@@ -14,12 +14,19 @@ export interface LineRequest {
   secret?: boolean;
 }
 
-/** Before an approval is printed, input must have been quiet this long … */
+/** Before a question of the turn's is printed, input must have been quiet this long … */
 const QUIET_MS = 40;
-/** … or this long when someone was typing just before: the next key was meant for their draft. */
+/** … or this long when someone is writing a draft and typed just before: they are given the end of their word. */
 const TYPING_QUIET_MS = 300;
 const TYPING_WINDOW_MS = 1000;
 const MAX_WAIT_MS = 3000;
+/** After it is printed nobody must type for so many looks: keys on their way were pressed before it could be read. */
+const LOOK_MS = 50;
+const LOOKS = 5;
+/** Over SSH its text and the keys need their time on the line as well. */
+const REMOTE_LOOKS = 12;
+
+const STOPS: ReadonlySet<string> = new Set(["escape", "ctrl-c"]);
 
 /** The stack of receivers. The bottom one is the loop's; the top one gets every event. */
 export class InputRouter {
@@ -27,6 +34,7 @@ export class InputRouter {
   readonly #clock: { now(): number; after(ms: number, run: () => void): () => void };
   readonly #receivers: Receiver[] = [];
   #lastInputAt = Number.NEGATIVE_INFINITY;
+  #lastStopAt = Number.NEGATIVE_INFINITY;
   #ended: TerminalEvent | null = null;
 
   constructor(terminal: Terminal, clock: { now(): number; after(ms: number, run: () => void): () => void }) {
@@ -55,10 +63,13 @@ export class InputRouter {
     };
   }
 
-  /** Resolves when nobody is typing: what was typed before has gone to whom it was meant for. */
-  async quiet(): Promise<void> {
+  /**
+   * Resolves when nobody is typing: what was typed before has gone to whom it was meant for. `drafting`: there is a
+   * draft, which is not to be covered within a word. False when esc or ctrl-c was pressed meanwhile.
+   */
+  async quiet(drafting: boolean): Promise<boolean> {
     const begun = this.#clock.now();
-    const typing = begun - this.#lastInputAt < TYPING_WINDOW_MS;
+    const typing = drafting && begun - this.#lastInputAt < TYPING_WINDOW_MS;
     const needed = typing ? TYPING_QUIET_MS : QUIET_MS;
     for (;;) {
       const idle = this.#clock.now() - Math.max(begun, this.#lastInputAt);
@@ -68,6 +79,29 @@ export class InputRouter {
     }
     // One more turn of the event loop with a poll in it, for bytes that arrived while we slept.
     await this.#wait(QUIET_MS);
+    return this.#lastStopAt < begun;
+  }
+
+  /**
+   * For a question that was printed just now: resolves to true once it can have been read. Until then keys go where
+   * they were meant to, to the loop's line, for as long as they keep coming; esc and ctrl-c make it false.
+   */
+  async seen(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const needed = this.terminal.traits.lowBandwidth ? REMOTE_LOOKS : LOOKS;
+    let looks = 0;
+    const release = this.take((event) => {
+      looks = 0;
+      if (event.type === "end") resolve(true);
+      else if (isStop(event)) resolve(false);
+      else this.#receivers[0]?.(event);
+    });
+    // Counted, not timed: between two looks waiting bytes are read, however long the program was busy before.
+    const look = () => (looks++ < needed ? void this.#clock.after(LOOK_MS, look) : resolve(true));
+    look();
+    const seen = await promise;
+    release();
+    return seen;
   }
 
   /** One line from the user. In raw mode it is edited like any other; in plain mode the terminal does that. */
@@ -88,6 +122,7 @@ export class InputRouter {
       return;
     }
     this.#lastInputAt = this.#clock.now();
+    if (isStop(event)) this.#lastStopAt = this.#lastInputAt;
     this.#receivers.at(-1)?.(event);
   }
 
@@ -151,4 +186,9 @@ export class InputRouter {
     release();
     return answer;
   }
+}
+
+function isStop(event: TerminalEvent): boolean {
+  if (event.type === "interrupt") return true;
+  return event.type === "keys" && event.keys.some((key) => key.type === "key" && STOPS.has(key.id));
 }

@@ -9,7 +9,8 @@ import {
 } from "./dialog-approval.ts";
 import type { InputRouter, LineAnswer } from "./dialog-input.ts";
 import { type Choice, readPick } from "./dialog-pick.ts";
-import { coloursOf, marksOf } from "./render-lines.ts";
+import { coloursOf } from "./render-colours.ts";
+import { marksOf } from "./render-lines.ts";
 import { sanitize, sanitizeLabel, sanitizeLine } from "./sanitize.ts";
 import type { TerminalEvent } from "./terminal.ts";
 import { wrapWords } from "./text-wrap.ts";
@@ -22,6 +23,8 @@ export interface DialogHooks {
   /** Takes its input line away; the draft is kept. */
   opening(): void;
   closed(): void;
+  /** Something is written in the input line and not sent. */
+  drafting(): boolean;
   /** esc or ctrl-c at an approval: the turn is to end. */
   interrupt(): void;
 }
@@ -46,16 +49,18 @@ export class Dialog {
     while (this.#open > 0) await this.#queue;
   }
 
-  /** Asks whether a call may run. Ends in `deny` when nobody can answer. */
-  approve(prompt: ApprovalPrompt): Promise<Answer> {
-    // Printed only when nobody types: what was typed before it could be seen is no answer to it.
-    const ready = () => this.#input.quiet();
-    return this.#alone(async () => {
-      this.#print(approvalBlock(prompt, this.#traits, false, this.#columns));
-      const answer = await this.#approval(prompt);
-      this.#print(`${coloursOf(this.#traits).dim(said(answer))}\n`);
-      return answer;
-    }, ready);
+  /** Asks whether a call may run. Ends in `deny` when nobody can answer. `signal`: once it aborts, what waits isn't asked. */
+  approve(prompt: ApprovalPrompt, signal?: AbortSignal): Promise<Answer> {
+    return this.#unasked<Answer>(
+      async () => {
+        this.#print(approvalBlock(prompt, this.#traits, false, this.#columns));
+        const answer = (await this.#seen()) ? await this.#approval(prompt) : this.#stopped();
+        this.#print(`${coloursOf(this.#traits).dim(said(answer, prompt))}\n`);
+        return answer;
+      },
+      { decision: "deny" },
+      signal,
+    );
   }
 
   /** A number, a name or a filter. Null when dismissed. Empty takes `initial`, where there is one. */
@@ -69,23 +74,29 @@ export class Dialog {
     return this.#alone(() => this.#choose(title, choices, true, undefined));
   }
 
-  /** A question of the model's: its options by number, or any other text. Null when dismissed. */
-  ask(question: AskQuestion): Promise<string | null> {
-    return this.#alone(async () => {
-      const choices = question.options.map((option) => ({ value: option.label, ...option }));
-      this.#print(`${sanitize(question.question, this.#traits)}\n`);
-      this.#list(
-        choices,
-        choices.map((_, index) => index),
-      );
-      const how = choices.length > 0 ? (question.multiple ? "numbers or text" : "number or text") : "answer";
-      const answer = (await this.#line(`${how}> `)).text?.trim() ?? "";
-      if (answer === "") return null;
-      const labels = answer.split(/[\s,]+/).map((word) => choices[Number(word) - 1]?.label);
-      const numbered = labels.flatMap((label) => (label === undefined ? [] : [label]));
-      const fits = numbered.length === labels.length && (question.multiple || labels.length === 1);
-      return fits ? numbered.join(", ") : answer;
-    });
+  /** A question of the model's: its options by number, or any other text. Null when dismissed. `signal`: as for `approve`. */
+  ask(question: AskQuestion, signal?: AbortSignal): Promise<string | null> {
+    return this.#unasked<string | null>(
+      async () => {
+        const choices = question.options.map((option) => ({ value: option.label, ...option }));
+        this.#print(`${sanitize(question.question, this.#traits)}\n`);
+        // Its answer is no filter, so what isn't listed could not be found.
+        this.#list(choices, [...choices.keys()], choices.length);
+        if (!(await this.#seen())) return this.#dismissed();
+        const how = choices.length > 0 ? (question.multiple ? "numbers or text" : "number or text") : "answer";
+        const said = await this.#line(`${how}> `);
+        // esc leaves this one question to the model; ctrl-c means the turn, as everywhere.
+        if (said.text === null && said.why === "interrupt") return this.#dismissed();
+        const answer = said.text?.trim() ?? "";
+        if (answer === "") return null;
+        const labels = answer.split(/[\s,]+/).map((word) => choices[Number(word) - 1]?.label);
+        const numbered = labels.flatMap((label) => (label === undefined ? [] : [label]));
+        const fits = numbered.length === labels.length && (question.multiple || labels.length === 1);
+        return fits ? numbered.join(", ") : answer;
+      },
+      null,
+      signal,
+    );
   }
 
   /** Free text in one line. Null when dismissed. */
@@ -124,18 +135,51 @@ export class Dialog {
     this.#input.terminal.screen.freshLine();
   }
 
-  /** Runs one dialog after those before it, with the loop's line out of the way. */
-  async #alone<T>(run: () => Promise<T>, ready: () => Promise<void> = async () => undefined): Promise<T> {
-    const turn = this.#queue.then(async () => {
-      await ready();
-      this.#makeRoom();
-      try {
-        return await run();
-      } finally {
-        this.#input.terminal.screen.flush();
-        this.#hooks.closed();
-      }
+  /** A dialog that nobody called for may come while somebody types. `unwanted`: the answer of who ends the turn then. */
+  #unasked<T>(run: () => Promise<T>, unwanted: T, signal?: AbortSignal): Promise<T> {
+    return this.#afterOthers(async () => {
+      // The answer to the question before may have ended the turn.
+      const wanted = signal?.aborted !== true && (await this.#input.quiet(this.#hooks.drafting()));
+      return wanted ? this.#inFront(run) : unwanted;
     });
+  }
+
+  /** What was typed before it could be read is no answer: the way to answer is shown only afterwards. */
+  async #seen(): Promise<boolean> {
+    const { terminal } = this.#input;
+    terminal.screen.flush();
+    // An editor may have the screen.
+    await terminal.drained();
+    return this.#input.seen();
+  }
+
+  #dismissed(): null {
+    this.#hooks.interrupt();
+    return null;
+  }
+
+  #stopped(): Answer {
+    this.#hooks.interrupt();
+    return { decision: "deny" };
+  }
+
+  #alone<T>(run: () => Promise<T>): Promise<T> {
+    return this.#afterOthers(() => this.#inFront(run));
+  }
+
+  /** With the loop's line out of the way. */
+  async #inFront<T>(run: () => Promise<T>): Promise<T> {
+    this.#makeRoom();
+    try {
+      return await run();
+    } finally {
+      this.#input.terminal.screen.flush();
+      this.#hooks.closed();
+    }
+  }
+
+  #afterOthers<T>(run: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.then(run);
     this.#open++;
     // Only the order is kept in the queue: a failure is for whoever asked.
     this.#queue = turn.then(
@@ -157,12 +201,10 @@ export class Dialog {
     for (;;) {
       const key = await this.#approvalKey(prompt);
       if (key === "once" || key === "always" || key === "deny") return { decision: key };
+      if (typeof key === "object" && key !== null) return { decision: "once", choice: key.choice };
       if (key === "view") this.#print(approvalBlock(prompt, this.#traits, true, this.#columns));
       if (key === "word") return this.#denyWithWord();
-      if (key === "stop") {
-        this.#hooks.interrupt();
-        return { decision: "deny" };
-      }
+      if (key === "stop") return this.#stopped();
     }
   }
 
@@ -178,9 +220,15 @@ export class Dialog {
       if (answer.text === null) return answer.why === "end" ? "deny" : "stop";
       return readApprovalWord(answer.text, prompt);
     }
-    this.#print(`${wrapWords(keys, this.#columns)} `);
-    this.#input.terminal.screen.flush();
+    const { terminal } = this.#input;
+    const show = (): void => {
+      this.#print(`${wrapWords(keys, this.#columns)} `);
+      terminal.screen.flush();
+    };
+    show();
+    terminal.onReturn = show;
     const key = await this.#rawKey(prompt);
+    terminal.onReturn = null;
     this.#print("\n");
     return key;
   }
@@ -229,10 +277,10 @@ export class Dialog {
     }
   }
 
-  #list<T>(choices: readonly Choice<T>[], indexes: readonly number[]): void {
+  #list<T>(choices: readonly Choice<T>[], indexes: readonly number[], atOnce = PAGE): void {
     const colours = coloursOf(this.#traits);
     const digits = String(choices.length).length;
-    for (const index of indexes.slice(0, PAGE)) {
+    for (const index of indexes.slice(0, atOnce)) {
       const choice = choices[index];
       if (!choice) continue;
       const detail = choice.detail ? `  ${colours.dim(sanitizeLabel(choice.detail, 200, this.#traits))}` : "";
@@ -240,12 +288,13 @@ export class Dialog {
       const line = `  ${number}) ${sanitizeLabel(choice.label, 200, this.#traits)}${detail}`;
       this.#print(`${wrapWords(line, this.#columns)}\n`);
     }
-    const rest = indexes.length - PAGE;
+    const rest = indexes.length - atOnce;
     if (rest > 0) this.#print(`  ${marksOf(this.#traits).dots} ${rest} more: type a part of the name\n`);
   }
 }
 
-function said(answer: Answer): string {
+function said(answer: Answer, { choices }: ApprovalPrompt): string {
+  if (choices !== undefined) return choices.find(({ name }) => name === answer.choice)?.label ?? "left as it is";
   switch (answer.decision) {
     case "once":
       return "allowed once";

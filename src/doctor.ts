@@ -14,6 +14,7 @@ import { sanitize } from "./sanitize.ts";
 import { listSessions } from "./sessions.ts";
 import { configOf } from "./setup-config.ts";
 import { gateOf } from "./setup-gate.ts";
+import { serversOf } from "./setup-servers.ts";
 import { terminalTraits } from "./terminal-traits.ts";
 import { findShell } from "./tool-bash.ts";
 import { VERSION } from "./version.ts";
@@ -48,7 +49,9 @@ export async function doctorReport(query: DoctorQuery): Promise<{ text: string; 
   if (config) {
     checks.push(...homeChecks(config.home, query));
     await endpointChecks(query, config.config, checks);
-    rulesCheck(query, checks);
+    await rulesCheck(query, checks);
+    await mcpChecks(query, config, checks);
+    checks.push(...(await sandboxChecks(query)));
   }
   checks.push(...network(query.env));
   const lines = checks.map(
@@ -59,16 +62,20 @@ export async function doctorReport(query: DoctorQuery): Promise<{ text: string; 
 }
 
 function platform(): Check[] {
-  const libc =
-    process.platform === "linux"
-      ? existsSync("/lib/ld-musl-x86_64.so.1") || existsSync("/lib/ld-musl-aarch64.so.1")
-        ? ", musl"
-        : ", glibc"
-      : "";
   return [
     { name: "version", ok: null, text: `shiro ${VERSION}, bun ${Bun.version}` },
-    { name: "platform", ok: null, text: `${process.platform}-${process.arch}${libc}${cpu()}` },
+    { name: "platform", ok: null, text: `${process.platform}-${process.arch}${libc()}${cpu()}` },
   ];
+}
+
+/** The C library that is in use, not one that is installed as well: Debian has a musl package. */
+function libc(): string {
+  if (process.platform !== "linux") return "";
+  try {
+    return /\/ld-musl-|-musl\/libc\.so/.test(readFileSync("/proc/self/maps", "utf8")) ? ", musl" : ", glibc";
+  } catch {
+    return ""; // a container without /proc, as below
+  }
 }
 
 function cpu(): string {
@@ -90,7 +97,6 @@ function programs(env: DoctorQuery["env"]): Check[] {
     which("git", "the git tools don't work"),
     which("rg", "grep uses the built-in engine"),
     { name: "shell", ok: null, text: findShell(env, process.platform).name },
-    { name: "sandbox", ok: null, text: "none: allowed commands run with your rights" },
   ];
 }
 
@@ -103,7 +109,7 @@ function terminal(query: DoctorQuery): Check {
   });
   const words = [
     process.stdout.isTTY ? `${process.stdout.columns} columns` : "no terminal",
-    `TERM=${env["TERM"] ?? ""}`,
+    env["TERM"] ? `TERM=${env["TERM"]}` : "TERM not set",
     traits.ascii ? "ASCII" : "UTF-8",
     traits.colour ? "colour" : "no colour",
     ...(traits.plain ? ["line mode"] : []),
@@ -115,7 +121,8 @@ function terminal(query: DoctorQuery): Check {
 function configured(query: DoctorQuery, checks: Check[]): { home: Home; config: LoadedConfig } | null {
   try {
     const found = configOf(query);
-    checks.push(...reported("config", found.config.reports, found.config.path));
+    const { reports, path } = found.config;
+    checks.push(...reported("config", reports, existsSync(path) ? path : `${path} is not there; that is fine`));
     return found;
   } catch (error) {
     checks.push({ name: "config", ok: false, text: messageOf(error) });
@@ -164,10 +171,11 @@ async function endpointChecks(query: DoctorQuery, config: LoadedConfig, checks: 
   try {
     const resolved = await resolveEndpoint(config, query.env);
     const { endpoint } = resolved;
+    const forced = endpoint.forcedWire === null ? "" : `, ${endpoint.forcedWire} by SHIRO_WIRE`;
     checks.push({
       name: "endpoint",
       ok: null,
-      text: `${endpoint.presetId}, ${endpoint.protocol}, ${redactUrl(endpoint.baseURL)}, model ${resolved.model ?? "not set"}`,
+      text: `${endpoint.presetId}, ${endpoint.protocol}${forced}, ${redactUrl(endpoint.baseURL)}, model ${resolved.model ?? "not set"}`,
     });
     checks.push({ name: "key", ok: true, text: resolved.keySource });
     if (query.online) await online(query, endpoint, checks);
@@ -190,14 +198,46 @@ async function online(
   }
 }
 
-function rulesCheck(query: DoctorQuery, checks: Check[]): void {
+async function rulesCheck(query: DoctorQuery, checks: Check[]): Promise<void> {
+  const known = (await import("./mcp-meta.ts")).judgedMetaTools();
   try {
-    const { reports, plugins } = gateOf(query);
+    const { reports, plugins, pluginProblems } = gateOf(query, () => known);
     checks.push(...reported("rules", reports, "as written"));
     checks.push({ name: "plugins", ok: null, text: plugins.plugins.map((plugin) => plugin.name).join(", ") || "none" });
+    for (const { file, problem } of pluginProblems)
+      checks.push({ name: "plugins", ok: false, text: `${file} was skipped: ${problem}` });
   } catch (error) {
     checks.push({ name: "rules", ok: false, text: messageOf(error) });
   }
+}
+
+/** Informs: a kernel without a sandbox is no fault of the installation. */
+async function sandboxChecks(query: DoctorQuery): Promise<Check[]> {
+  const { sandboxSummary } = await import("./command-sandbox.ts");
+  const { sandboxHere } = await import("./setup-sandbox.ts");
+  try {
+    const reports: string[] = [];
+    const status = await sandboxHere(query, (message) => void reports.push(message)).ready();
+    const lost = status.lost.map((text): Check => ({ name: "sandbox", ok: null, text: `not held: ${text}` }));
+    return [
+      { name: "sandbox", ok: null, text: sandboxSummary(status) },
+      ...lost,
+      ...reports.map((text): Check => ({ name: "sandbox", ok: false, text })),
+    ];
+  } catch (error) {
+    return [{ name: "sandbox", ok: false, text: messageOf(error) }];
+  }
+}
+
+async function mcpChecks(
+  query: DoctorQuery,
+  config: { home: Home; config: LoadedConfig },
+  checks: Check[],
+): Promise<void> {
+  const servers = serversOf(query, config);
+  if (Object.keys(servers).length === 0) return void checks.push({ name: "mcp", ok: null, text: "no servers" });
+  const { serverChecks } = await import("./doctor-mcp.ts");
+  checks.push(...(await serverChecks(servers, config, query)).map((check) => ({ name: "mcp", ...check })));
 }
 
 function network(env: DoctorQuery["env"]): Check[] {

@@ -82,13 +82,18 @@ const EFFECTS: Record<string, EditorEffect> = {
 /** Keys without a binding change nothing. */
 export function pressKey(state: EditorState, key: Key): Pressed {
   if (key.type !== "key") return { state: insert(state, key.text), effect: null };
-  const change = CHANGES[key.id];
+  const change = CHANGES[key.id] ?? CHANGES[withoutCase(key.id)];
   if (change) return { state: change(state), effect: null };
   if (key.id === "enter") return pressEnter(state);
   if (key.id === "ctrl-d") return pressEof(state);
   if (key.id === "up" || key.id === "ctrl-p") return pressVertical(state, -1);
   if (key.id === "down" || key.id === "ctrl-n") return pressVertical(state, 1);
   return { state, effect: EFFECTS[key.id] ?? null };
+}
+
+/** As in readline, alt with a capital letter is alt with the small one. */
+function withoutCase(id: string): string {
+  return id.replace(/^alt-shift-(?=[a-z]$)/, "alt-");
 }
 
 function pressEnter(state: EditorState): Pressed {
@@ -104,7 +109,7 @@ function pressEof(state: EditorState): Pressed {
 function pressVertical(state: EditorState, by: -1 | 1): Pressed {
   const moved = moveLine(state, by);
   if (moved) return { state: moved, effect: null };
-  return { state, effect: by < 0 ? "older" : "newer" };
+  return { state: { ...state, killing: false }, effect: by < 0 ? "older" : "newer" };
 }
 
 /** At the end of a line it takes the line end, so that repeating it empties a draft of several lines. */

@@ -44,7 +44,8 @@ export class EditorLine {
   /** Text to show in place of the prompt while searching, else null. */
   get searchPrompt(): string | null {
     if (!this.#search) return null;
-    return `(${this.#search.failed ? "no match" : "search"}) ${this.#search.query}: `;
+    const { failed, query } = this.#search;
+    return `(${failed ? "no match" : "search"})${query === "" ? "" : ` ${query}`}: `;
   }
 
   get shown(): { cells: readonly Cell[]; cursor: number } {

@@ -203,11 +203,28 @@ function down(count: number): string {
  */
 export function resizedInput(view: InputView, columns: number, reflows: boolean): InputView {
   if (!reflows || columns >= view.columns || columns < 1) return view;
-  const heights = view.rows.map((row) => Math.max(1, Math.ceil(rowWidth(row) / columns)));
-  const above = heights.slice(0, view.cursorRow).reduce((sum, height) => sum + height, 0);
-  return {
-    ...view,
-    cursorRow: above + Math.floor(view.cursorColumn / columns),
-    cursorColumn: view.cursorColumn % columns,
-  };
+  const above = view.rows.slice(0, view.cursorRow).reduce((sum, row) => sum + rewrapped(row, columns).height, 0);
+  const { before, under } = splitAt(view.rows[view.cursorRow] ?? [], view.cursorColumn);
+  const { height, width } = rewrapped(before, columns);
+  // It goes along with the character under it; behind a full row it stays in that, as after printing there.
+  if (under && width + under.width > columns) return { ...view, cursorRow: above + height, cursorColumn: 0 };
+  return { ...view, cursorRow: above + height - 1, cursorColumn: Math.min(width, columns - 1) };
+}
+
+/** A row broken anew: a wide character that doesn't fit goes down whole. `width` is that of the last piece. */
+function rewrapped(row: readonly Part[], columns: number): { height: number; width: number } {
+  let [height, width] = [1, 0];
+  // Wider than two is the prompt: several characters.
+  const widths = row.flatMap((part) => (part.width <= 2 ? [part.width] : new Array<number>(part.width).fill(1)));
+  for (const added of widths) {
+    if (width + added > columns) [height, width] = [height + 1, 0];
+    width += added;
+  }
+  return { height, width };
+}
+
+function splitAt(row: readonly Part[], column: number): { before: readonly Part[]; under: Part | undefined } {
+  let width = 0;
+  const at = row.findIndex((part) => (width += part.width) > column);
+  return at < 0 ? { before: row, under: undefined } : { before: row.slice(0, at), under: row[at] };
 }

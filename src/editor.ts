@@ -62,12 +62,31 @@ function insertText(state: EditorState, text: string): EditorState {
   const middle = toCells(left + text + right);
   const cells = [...state.cells.slice(0, start), ...middle, ...state.cells.slice(end)];
   const cursor = start + toCellsUpTo(middle, left.length + text.length);
-  return settled({ ...state, cells, cursor });
+  // A joiner that stood alone before may bind one more.
+  return settled(mendSeams({ ...state, cells, cursor }, [start + middle.length]));
 }
 
 function insertCells(state: EditorState, cells: readonly Cell[]): EditorState {
   const all = [...state.cells.slice(0, state.cursor), ...cells, ...state.cells.slice(state.cursor)];
-  return settled({ ...state, cells: all, cursor: state.cursor + cells.length });
+  const end = state.cursor + cells.length;
+  return settled(mendSeams({ ...state, cells: all, cursor: end }, [end, state.cursor]));
+}
+
+/**
+ * Cells that have become neighbours may be one character, such as a letter and a combining mark. `seams` are indexes of
+ * right-hand cells, from the last to the first. A cursor between the two comes behind them.
+ */
+function mendSeams(state: EditorState, seams: readonly number[]): EditorState {
+  return seams.reduce(mendSeam, state);
+}
+
+function mendSeam(state: EditorState, at: number): EditorState {
+  const [left, right] = [state.cells[at - 1], state.cells[at]];
+  if (!left || !right || !isPlain(left) || !isPlain(right)) return state;
+  const text = left.text + right.text;
+  if (graphemes(text).length > 1) return state;
+  const cells = [...state.cells.slice(0, at - 1), { text, fold: null }, ...state.cells.slice(at + 1)];
+  return mendSeam({ ...state, cells, cursor: state.cursor > at ? state.cursor - 1 : state.cursor }, at);
 }
 
 function isPlain(cell: Cell): boolean {
@@ -140,12 +159,12 @@ function isBlank(cell: Cell | undefined): boolean {
 export function remove(state: EditorState, from: number, to: number): EditorState {
   const [start, end] = [Math.max(0, Math.min(from, to)), Math.min(state.cells.length, Math.max(from, to))];
   const cells = [...state.cells.slice(0, start), ...state.cells.slice(end)];
-  return settled({ ...state, cells, cursor: start });
+  return settled(mendSeams({ ...state, cells, cursor: start }, [start]));
 }
 
 /** Removes from the cursor to `to` and keeps it for ctrl-y; kills in a row gather in reading order. */
 export function kill(state: EditorState, to: number): EditorState {
-  if (to === state.cursor) return state;
+  if (to === state.cursor) return { ...state, goal: null };
   const forward = to > state.cursor;
   const cut = forward ? state.cells.slice(state.cursor, to) : state.cells.slice(to, state.cursor);
   const earlier = state.killing ? state.killed : [];
@@ -164,7 +183,7 @@ export function transpose(state: EditorState): EditorState {
   const [left, right] = [state.cells[at - 1], state.cells[at]];
   if (at - 1 < start || left === undefined || right === undefined) return settled(state);
   const cells = [...state.cells.slice(0, at - 1), right, left, ...state.cells.slice(at + 1)];
-  return settled({ ...state, cells, cursor: at + 1 });
+  return settled(mendSeams({ ...state, cells, cursor: at + 1 }, [at + 1, at, at - 1]));
 }
 
 /** One line of text up or down in a draft of several; null at its first or last. */

@@ -116,9 +116,11 @@ async function expandKey(configured: string, env: Env): Promise<string> {
 
 async function keyFromCommand(command: string, env: Env): Promise<string> {
   const shell = process.platform === "win32" ? ["cmd", "/d", "/s", "/c", command] : ["sh", "-c", command];
+  // A person may be asked for a passphrase; what is piped in is prompts or answers, and none of the command's.
+  const stdin = process.getBuiltinModule("node:tty").isatty(0) ? "inherit" : "ignore";
   let child;
   try {
-    child = Bun.spawn(shell, { env: { ...env }, stdin: "inherit", stdout: "pipe", stderr: "inherit" });
+    child = Bun.spawn(shell, { env: { ...env }, stdin, stdout: "pipe", stderr: "inherit" });
   } catch (error) {
     throw new UserError(`apiKey command could not be started: ${messageOf(error)}`, { kind: "auth", cause: error });
   }
@@ -134,7 +136,7 @@ async function keyFromCommand(command: string, env: Env): Promise<string> {
 function noKey(preset: Preset): UserError {
   const variable = preset.envKeys[0] ?? "SHIRO_API_KEY";
   return new UserError(
-    `No key for "${preset.label}". Set ${variable} (or SHIRO_API_KEY), or run shiro in a terminal and use /provider`,
+    `No key for "${preset.label}". Set ${variable} (or SHIRO_API_KEY), or run shiro in a terminal and use /provider. shiro demo needs no key`,
     { kind: "auth" },
   );
 }

@@ -24,7 +24,25 @@ const EVENTS: Record<PublicEvent["type"], Shape> = {
   "tool-result": { properties: { ...call, output: text } },
   "tool-error": { properties: { ...call, error: text } },
   "tool-denied": { properties: { ...call, by: { enum: [...DENIERS] }, rule: text, reason: text }, optional: ["rule"] },
-  approval: { properties: { ...call, input: { type: "object" }, subject: text, rule: text, always: nullableText } },
+  approval: {
+    properties: {
+      ...call,
+      input: { type: "object" },
+      subject: text,
+      rule: text,
+      always: nullableText,
+      choices: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: { name: text, text },
+          required: ["name", "text"],
+          additionalProperties: false,
+        },
+      },
+    },
+    optional: ["choices"],
+  },
   todos: {
     properties: {
       todos: {

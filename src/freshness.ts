@@ -1,5 +1,5 @@
 /** Which files this conversation has read and in what state, so that nobody's newer text is overwritten. Reads no file itself. */
-import { createHash } from "node:crypto";
+import { sha256 } from "./digest.ts";
 
 /** A file as it was at one moment. */
 export interface FileStamp {
@@ -37,7 +37,7 @@ export function stampOf(stat: { mtimeNs: bigint; size: bigint }, bytes: Uint8Arr
 }
 
 export function hashOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return sha256(bytes);
 }
 
 function compare(noted: FileStamp | undefined, now: FileStamp): FreshnessVerdict {

@@ -19,6 +19,18 @@ export interface GitOptions {
   maxBytes?: number;
   /** Of one command. For tests. */
   timeoutMs?: number;
+  /**
+   * Puts git into the sandbox. What is configured is looked at and emptied before; a process that an earlier command
+   * left behind could configure it again in between, and the git on PATH may be one that a command put there.
+   */
+  confine?: ((start: GitStart) => Promise<GitStart>) | undefined;
+}
+
+/** A program about to be started. */
+export interface GitStart {
+  argv: readonly string[];
+  cwd: string;
+  env: Record<string, string>;
 }
 
 export interface Git {
@@ -112,7 +124,10 @@ export function problemOf(run: GitRun, cwd: string): string {
 
 async function runGit(args: readonly string[], options: GitOptions): Promise<GitRun> {
   options.signal.throwIfAborted();
-  const child = startGit(args, options);
+  const plain: GitStart = { argv: ["git", ...args], cwd: options.cwd, env: gitEnv(options.env) };
+  const start = (await options.confine?.(plain)) ?? plain;
+  options.signal.throwIfAborted();
+  const child = startGit(start);
   const stop = () => child.kill("SIGKILL");
   let isLate = false;
   const timer = setTimeout(() => {
@@ -135,11 +150,11 @@ async function runGit(args: readonly string[], options: GitOptions): Promise<Git
   }
 }
 
-function startGit(args: readonly string[], options: GitOptions): Bun.Subprocess<"ignore", "pipe", "pipe"> {
+function startGit({ argv, cwd, env }: GitStart): Bun.Subprocess<"ignore", "pipe", "pipe"> {
   try {
-    return Bun.spawn(["git", ...args], {
-      cwd: options.cwd,
-      env: gitEnv(options.env),
+    return Bun.spawn([...argv], {
+      cwd,
+      env,
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",

@@ -12,7 +12,7 @@ const LATE: Answer = { decision: "deny", unanswered: "No answer came in time" };
 
 /** Turns approval prompts into events and stdin lines into answers. */
 export class JsonApprovals {
-  #waiting = new Map<string, (answer: Answer) => void>();
+  #waiting = new Map<string, Waiting>();
   #ended = false;
   readonly #emit: (event: PublicEvent) => void;
   readonly #limitMs: number;
@@ -30,7 +30,7 @@ export class JsonApprovals {
       this.#problem(`the input for approvals broke: ${messageOf(error)}`);
     }
     this.#ended = true;
-    for (const settle of this.#waiting.values()) settle(ENDED);
+    for (const { settle } of this.#waiting.values()) settle(ENDED);
   }
 
   readonly ask: AskUser = (prompt, call) => this.#answerTo(prompt, call);
@@ -39,11 +39,13 @@ export class JsonApprovals {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const { tool: name, subject, rule } = prompt;
     const { id, input } = call;
+    const agent = call.agent === undefined ? {} : { agent: call.agent };
     const patterns = prompt.grants.map((grant) => grant.pattern).filter((pattern) => pattern !== null);
     const always = patterns.length > 0 ? patterns.join(" and ") : null;
-    this.#emit({ type: "approval", id, name, input, subject, rule, always });
+    const choices = prompt.choices?.map((choice) => ({ name: choice.name, text: choice.text }));
+    this.#emit({ ...agent, type: "approval", id, name, input, subject, rule, always, ...(choices && { choices }) });
     if (this.#ended) return ENDED;
-    this.#waiting.set(id, resolve);
+    this.#waiting.set(id, { settle: resolve, choices: prompt.choices?.map((choice) => choice.name) ?? null });
     const timer = setTimeout(() => resolve(LATE), this.#limitMs);
     try {
       return await promise;
@@ -60,13 +62,40 @@ export class JsonApprovals {
   #take(line: string): void {
     const answer = parseAnswer(line);
     if (typeof answer === "string") return this.#problem(`approval answer ignored: ${answer}`);
-    const settle = this.#waiting.get(answer.id);
-    if (settle) settle(answer.answer);
-    else this.#problem(`approval answer ignored: nothing is asked under id "${answer.id}"`);
+    const waiting = this.#waiting.get(answer.id);
+    if (!waiting) return this.#problem(`approval answer ignored: nothing is asked under id "${answer.id}"`);
+    const fitting = fit(answer, waiting.choices);
+    if (typeof fitting === "string") return this.#problem(`approval answer ignored: ${fitting}`);
+    waiting.settle(fitting);
   }
 }
 
-function parseAnswer(line: string): { id: string; answer: Answer } | string {
+type Choice = NonNullable<Answer["choice"]>;
+
+interface Waiting {
+  settle(answer: Answer): void;
+  /** Null: an ordinary approval. */
+  choices: readonly Choice[] | null;
+}
+
+interface Given {
+  id: string;
+  answer: Answer;
+  /** As written. */
+  choice: string | null;
+}
+
+/** The answer to this question, or why it is none. `allow` alone takes the narrowest way, `always` the one for the session. */
+function fit({ answer, choice }: Given, choices: readonly Choice[] | null): Answer | string {
+  if (choices === null || answer.decision === "deny") return answer;
+  const wanted = choice ?? (answer.decision === "always" ? "write-session" : choices[0]);
+  const chosen = choices.find((name) => name === wanted);
+  return chosen === undefined
+    ? `"choice" must be ${choices.join(" or ")}`
+    : { ...answer, decision: "once", choice: chosen };
+}
+
+function parseAnswer(line: string): Given | string {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -74,10 +103,11 @@ function parseAnswer(line: string): { id: string; answer: Answer } | string {
     return "not JSON";
   }
   if (typeof value !== "object" || value === null) return "not an object";
-  const { id, decision, message } = value as Record<string, unknown>; // an object; each field is checked here
+  const { id, decision, message, choice } = value as Record<string, unknown>; // an object; each field is checked here
   if (typeof id !== "string") return 'no "id"';
   if (decision !== "allow" && decision !== "always" && decision !== "deny")
     return '"decision" must be allow, always or deny';
   const words = typeof message === "string" ? { message } : {};
-  return { id, answer: { decision: decision === "allow" ? "once" : decision, ...words } };
+  const answer: Answer = { decision: decision === "allow" ? "once" : decision, ...words };
+  return { id, answer, choice: typeof choice === "string" ? choice : null };
 }

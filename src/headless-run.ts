@@ -1,13 +1,16 @@
 /** `shiro -p`: prompt and stdin in, one turn, exit code out. Signals and time limits end the turn, never the saving. */
-import { readFileSync } from "node:fs";
+import { orAborted } from "./abort.ts";
 import type { Args } from "./args.ts";
 import { EXIT, TurnAbort, UserError, messageOf } from "./errors.ts";
 import { finalDocument, loadOutputSchema, untilValid } from "./headless-schema.ts";
 import { failedRun, printRun, type HeadlessOptions } from "./headless.ts";
+import { hookedTurn } from "./hooks-turn.ts";
 import type { Output } from "./output.ts";
+import { sanitizeLine } from "./sanitize.ts";
 import type { AskUser } from "./session-parts.ts";
-import { orAborted, readStdin, withStdin } from "./stdin.ts";
+import { readStdin, withStdin } from "./stdin.ts";
 import { setUp, type Setup, type SetupQuery } from "./setup.ts";
+import { hangupIgnored } from "./spawn-signals.ts";
 import { killAll } from "./spawn.ts";
 import { textTokens } from "./tokens.ts";
 import type { AgentEvent, JsonObject, PublicEvent } from "./types.ts";
@@ -150,11 +153,48 @@ async function* turn(run: Run): AsyncGenerator<AgentEvent> {
   refuseTooLong(text, setup);
   const approvals = args.options.approvals === null ? null : await openApprovals(io);
   if (run.schema) session.outputSchema = run.schema;
-  const send = (prompt: string): AsyncIterable<AgentEvent> => session.send(prompt, approvals, signal);
-  for await (const event of run.schema ? untilValid(text, run.schema, send) : send(text)) {
-    yield* queue.splice(0);
-    yield event;
+  const prompt = await expanded(text, run, setup, approvals);
+  yield* queue.splice(0);
+  const send = (sent: string): AsyncIterable<AgentEvent> =>
+    hookedTurn(setup.hooks, {
+      prompt: sent,
+      events: session.send(sent, approvals, signal),
+      signal,
+      doneIsLast: true,
+    });
+  const patience = setTimeout(() => sayConnecting(run, setup), PATIENCE_MS);
+  try {
+    for await (const event of run.schema ? untilValid(prompt, run.schema, send) : send(prompt)) {
+      clearTimeout(patience);
+      yield* queue.splice(0);
+      yield event;
+    }
+  } finally {
+    clearTimeout(patience);
   }
+}
+
+const PATIENCE_MS = 3000;
+
+/** Straight to stderr: the first event comes only when the servers have answered or are given up. */
+function sayConnecting({ args, io }: Run, setup: Setup): void {
+  const names = setup.mcp.connecting();
+  if (names.length > 0 && !args.options.quiet)
+    io.stderr.write(`shiro: waiting for MCP servers: ${sanitizeLine(names.join(", "))} (--no-mcp goes without)\n`);
+}
+
+/** `-p "/name args"`: a custom command or a skill. What was piped in stays as it is, and never names one. */
+async function expanded(text: string, run: Run, setup: Setup, ask: AskUser | null): Promise<string> {
+  const own = run.args.prompt?.trim() ?? "";
+  if (!own.startsWith("/") || !text.startsWith(own)) return text;
+  const { expandPrompt } = await import("./command-expand.ts");
+  const { beginTurn } = await import("./setup-turn.ts");
+  const ran = (command: string): void =>
+    void run.queue.push({ type: "notice", level: "info", message: `! ${command}` });
+  const found = await orAborted(expandPrompt(own, { setup, ask, signal: run.signal, ran }), run.signal);
+  if (found === null) return text;
+  beginTurn(setup, found.turn); // a headless run is one turn: nothing to take back
+  return found.text + text.slice(own.length);
 }
 
 async function promptText({ args, io, signal, queue }: Run): Promise<string> {
@@ -203,11 +243,4 @@ function onSignals(controller: AbortController, run: Run): () => void {
       return [name, handler] as const;
     });
   return () => handlers.forEach(([name, handler]) => void process.off(name, handler));
-}
-
-/** True under nohup: the program was started with SIGHUP ignored, and a handler would undo that. */
-export function hangupIgnored(): boolean {
-  if (process.platform !== "linux") return false;
-  const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
-  return mask !== undefined && (Number.parseInt(mask.slice(-2), 16) & 1) === 1;
 }

@@ -1,7 +1,7 @@
 /** `--schema`: the last message must be one JSON document that satisfies a schema; at most two turns are spent on mending it. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { EXIT, UserError, messageOf } from "./errors.ts";
-import { LastMessage } from "./headless-last.ts";
+import { LastMessage } from "./message-last.ts";
 import { schemaFaults, schemaProblem } from "./json-schema.ts";
 import { addUsd } from "./pricing.ts";
 import type { AgentEvent, Json, JsonObject } from "./types.ts";
@@ -14,6 +14,7 @@ export function loadOutputSchema(path: string): JsonObject {
   try {
     schema = JSON.parse(readFileSync(path, "utf8")) as Json; // JSON.parse gives JSON
   } catch (error) {
+    if (!existsSync(path)) throw new UserError(`--schema ${path}: there is no such file`, { cause: error });
     throw new UserError(`--schema ${path} can't be read as JSON: ${messageOf(error)}`, { cause: error });
   }
   const problem = schemaProblem(schema);
@@ -26,7 +27,7 @@ export type Document = { ok: true; text: string } | { ok: false; fault: string }
 
 /** The document in an answer: the whole of it, or the one fenced block models like to put it in. */
 export function documentIn(answer: string, schema: JsonObject): Document {
-  const text = /^\s*```(?:json)?\s*\n([^]*?)\n\s*```\s*$/.exec(answer)?.[1] ?? answer;
+  const text = withoutFence(answer);
   let value: Json;
   try {
     value = JSON.parse(text) as Json; // JSON.parse gives JSON
@@ -35,6 +36,15 @@ export function documentIn(answer: string, schema: JsonObject): Document {
   }
   const faults = schemaFaults(schema, value);
   return faults.length === 0 ? { ok: true, text: text.trim() } : { ok: false, fault: faults.join("; ") };
+}
+
+/** By hand: a regular expression for this takes minutes over an answer full of empty lines. */
+function withoutFence(answer: string): string {
+  const text = answer.trim();
+  const begin = text.indexOf("\n");
+  const fenced = text.startsWith("```") && text.endsWith("```") && /^(?:json)?$/.test(text.slice(3, begin).trim());
+  const end = text.lastIndexOf("\n");
+  return fenced && end > begin && text.slice(end + 1).trim() === "```" ? text.slice(begin + 1, end) : answer;
 }
 
 /** What the model is told first, for endpoints without structured output, and when its answer doesn't fit. */

@@ -1,6 +1,6 @@
 /** Headless runs: agent events to stdout and stderr, as text or as JSON lines. Knows pipes; knows no terminal keys. */
 import { EXIT, ProviderError, TurnAbort, UserError, messageOf } from "./errors.ts";
-import { LastMessage } from "./headless-last.ts";
+import { LastMessage } from "./message-last.ts";
 import { exitOfError } from "./loop-exit.ts";
 import type { Output } from "./output.ts";
 import { marksOf, usageLine } from "./render-lines.ts";
@@ -35,13 +35,17 @@ export async function printRun(events: AsyncIterable<AgentEvent>, options: Headl
   let failure: string | null = null;
   let exit: number = EXIT.internal;
   let spent: ((done: Done) => string) | null = null;
+  let guessed = false;
   const startedAt = performance.now();
   for await (const event of events) {
-    if (event.type === "usage") spent = spentLine(event, startedAt);
+    if (event.type === "usage") {
+      guessed ||= event.usage.estimated === true;
+      spent = spentLine(event, guessed, startedAt);
+    }
     if (event.type === "tool-denied") denied++;
-    if (event.type === "error") failure = event.message;
+    failure = failureIn(event) ?? failure;
     if (event.type === "done") {
-      const problem = await writeLast(printer.last, options);
+      const problem = await writeLast(printer.last, event, options);
       if (problem) printer.take({ type: "error", kind: problem.kind, message: problem.message });
       const done = judged(event, options.strict && denied > 0, problem);
       exit = done.exit;
@@ -54,12 +58,22 @@ export async function printRun(events: AsyncIterable<AgentEvent>, options: Headl
   return exit;
 }
 
+/** What the last line on stderr says: an error, or the notice that names the ceiling. */
+function failureIn(event: AgentEvent): string | null {
+  if (event.agent !== undefined) return null;
+  if (event.type === "error") return event.message;
+  return event.type === "notice" && event.level === "error" ? event.message : null;
+}
+
 /** A reader slower than the model holds the run up instead of filling the memory; ordinary runs never get there. */
 const MAX_BACKLOG = 8 * 1024 * 1024;
 
-async function writeLast(last: LastMessage, options: HeadlessOptions): Promise<UserError | null> {
+/** A failed run that said nothing leaves the file as it was. */
+async function writeLast(last: LastMessage, done: Done, options: HeadlessOptions): Promise<UserError | null> {
+  const text = options.finalText(last.text);
+  if (done.exit !== EXIT.done && text.trim() === "") return null;
   try {
-    await options.writeLast?.(options.finalText(last.text));
+    await options.writeLast?.(text);
     return null;
   } catch (error) {
     if (error instanceof UserError) return error;
@@ -170,9 +184,11 @@ function withoutFinalNewlines(text: string): string {
 }
 
 /** What the run used and cost, as the interactive program says it after a turn. */
-function spentLine(usage: Extract<AgentEvent, { type: "usage" }>, startedAt: number): (done: Done) => string {
-  const { contextShare } = usage;
-  const estimated = usage.usage.estimated === true;
+function spentLine(
+  { contextShare }: Extract<AgentEvent, { type: "usage" }>,
+  estimated: boolean,
+  startedAt: number,
+): (done: Done) => string {
   const marks = marksOf({ ascii: true });
   return (done) => usageLine({ done, contextShare, estimated, ms: performance.now() - startedAt }, marks);
 }
@@ -218,6 +234,7 @@ function noteOf(event: AgentEvent): string | null {
     case "tool-error":
       return `${label}failed: ${event.name}: ${firstLine(event.error)}`;
     case "notice":
+      if (failureIn(event) !== null) return null; // the last line says it
       return `${label}${event.level === "info" ? "" : `${event.level}: `}${sanitizeLine(event.message)}`;
     case "retry":
       return `${label}${retryText(event)}`;

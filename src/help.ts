@@ -5,10 +5,14 @@ import config from "./help/config.md" with { type: "text" };
 import cost from "./help/cost.md" with { type: "text" };
 import headless from "./help/headless.md" with { type: "text" };
 import keys from "./help/keys.md" with { type: "text" };
+import mcp from "./help/mcp.md" with { type: "text" };
 import memory from "./help/memory.md" with { type: "text" };
 import permissions from "./help/permissions.md" with { type: "text" };
 import plugins from "./help/plugins.md" with { type: "text" };
+import registry from "./help/registry.md" with { type: "text" };
+import sandbox from "./help/sandbox.md" with { type: "text" };
 import security from "./help/security.md" with { type: "text" };
+import skills from "./help/skills.md" with { type: "text" };
 import sessions from "./help/sessions.md" with { type: "text" };
 import tools from "./help/tools.md" with { type: "text" };
 import { UserError } from "./errors.ts";
@@ -19,13 +23,17 @@ export const TOPICS: Readonly<Record<string, string>> = {
   config,
   tools,
   agents,
+  skills,
   plugins,
+  registry,
+  mcp,
   memory,
   sessions,
   headless,
   cost,
   commands,
   keys,
+  sandbox,
   security,
 };
 

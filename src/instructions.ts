@@ -2,6 +2,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { errnoOf } from "./errors.ts";
+import { refusedByName } from "./secrets.ts";
 
 export interface Instruction {
   /** As shown to the model: relative to the working directory where it is below the repository root. */
@@ -18,9 +19,14 @@ export interface Instructions {
 /** All instruction files together may take this many bytes of the prompt: more would push the task itself out of small contexts. Split the file, or point to it by name, to lift it. */
 export const MAX_INSTRUCTION_BYTES = 32 * 1024;
 
-// Tag characters, zero-width and bidi controls, invisible fillers: what a reviewer can't see but a model reads.
+// Tag characters, variation selectors but those of emoji, zero-width and bidi controls, invisible fillers: what a reviewer can't see but a model reads.
 const INVISIBLE =
-  /[\u{E0000}-\u{E007F}\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF\u3164\u115F\u1160\uFFA0\u2800]/gu;
+  /[\u{E0000}-\u{E0FFF}\uFE00-\uFE0D\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u3164\u115F\u1160\uFFA0\u2800\u00AD\u034F\u061C\u17B4\u17B5\u180B-\u180F\uFFF9-\uFFFB]/gu;
+
+/** A text without what a reviewer can't see. */
+export function withoutInvisible(text: string): string {
+  return text.replace(INVISIBLE, "");
+}
 
 /** Reads what applies to `cwd`. `home` is SHIRO_HOME. Unreadable files are named in the notices. */
 export function loadInstructions(query: { cwd: string; home: string }): Instructions {
@@ -38,9 +44,14 @@ export function loadInstructions(query: { cwd: string; home: string }): Instruct
       found.notices.push(`${shown} leads outside the workspace (${real}); not read`);
       continue;
     }
+    // A link in a repository must not send the user's keys to a model.
+    if (refusedByName(relative(realpathSync(root), real))) {
+      found.notices.push(`${shown} leads to ${real}, which usually holds secrets; not read`);
+      continue;
+    }
     const text = readBounded(path, shown, left, found.notices);
     if (text === null) continue;
-    left -= Buffer.byteLength(text);
+    left = Math.max(0, left - Buffer.byteLength(text));
     found.files.push({ path: shown, text });
   }
   return found;
@@ -80,11 +91,11 @@ function readBounded(path: string, shown: string, left: number, notices: string[
     }
     const buffer = Buffer.alloc(Math.min(stat.size, left));
     const length = readSync(file, buffer, 0, buffer.length, 0);
-    // A cut may fall inside a character; the decoder's replacement for it is dropped.
+    // A cut may fall inside a character; the decoder's replacement for it is dropped. Bounded: a file may consist of nothing else.
     const text = buffer
       .subarray(0, length)
       .toString("utf8")
-      .replace(/\uFFFD+$/, "");
+      .replace(/\uFFFD{1,3}$/, "");
     if (stat.size > left) notices.push(`${shown} is ${stat.size} bytes; only the first ${length} are in the prompt`);
     const hidden = text.match(INVISIBLE)?.length ?? 0;
     if (hidden > 0) notices.push(`${shown} holds ${hidden} invisible characters; read it before you trust it`);

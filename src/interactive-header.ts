@@ -16,7 +16,7 @@ export function headerLines(setup: Setup): string[] {
   const { choice, variant, thinking } = session;
   return [
     `shiro ${VERSION}, ${choice.model} (${choice.presetId}), session ${session.id.slice(0, ID_CHARS)}`,
-    `agent ${variant.name}, thinking ${thinking}, approvals ${query.options.yolo ? "off (--yolo)" : "on"}; ${loaded(setup)}`,
+    `agent ${variant.name}, thinking ${thinking}, approvals ${query.options.yolo ? "off (--yolo)" : "on"}, sandbox ${confined(setup)}; ${loaded(setup)}`,
     `${query.cwd}; /help lists commands, ctrl-d leaves`,
     ...recapLines(session.parts.file.record),
     ...setup.notices.map(({ level, message }) => (level === "warning" ? `warning: ${message}` : message)),
@@ -33,18 +33,27 @@ export function farewellLines(record: Spent, unsaved: string | null): string[] {
   return [`session ${record.id}: ${spent}`, `to go on: shiro -r ${record.id.slice(0, ID_CHARS)}`];
 }
 
-/** Tool sets, plugins and instruction files; the last by their path as seen from here. */
-function loaded({ session, tools, plugins, query }: Setup): string {
-  const sets = [...new Set(tools.map((tool) => tool.set))].filter((set) => set !== "session");
+/** As far as is known without a test: the first command makes that, and says so when there is none. */
+function confined({ sandbox }: Setup): "on" | "off" {
+  return sandbox.status().state === "off" ? "off" : "on";
+}
+
+/** Tool sets, plugins, skills beside the builtin ones, and instruction files; the last by their path as seen from here. */
+function loaded({ session, tools: every, plugins, query, mcp, extensions }: Setup): string {
+  const sets = [...new Set(every().map((tool) => tool.set))].filter((set) => set !== "session");
   const names = plugins.plugins.map((plugin) => plugin.name);
   const { instructions } = session.parts.promptState([], session.variant);
   const files = instructions.map(({ path }) => {
     const near = relative(query.cwd, path);
     return near.startsWith("../../") ? path : near;
   });
+  const servers = mcp.reach?.states().map((state) => state.name) ?? [];
+  const own = extensions.skills().list.filter((skill) => skill.source !== "builtin");
   return [
     `tools ${sets.join(" ")}`,
     `plugins ${names.join(" ") || "none"}`,
+    ...(own.length > 0 ? [`skills ${oneLine(own.map((skill) => skill.name).join(" "), 120)}`] : []),
+    ...(servers.length > 0 ? [`mcp ${servers.join(" ")}`] : []),
     ...(files.length > 0 ? [`instructions ${files.join(" ")}`] : []),
   ].join("; ");
 }

@@ -1,17 +1,19 @@
 /** The session as the interactive loop sees it: turns, interrupts, the user's own commands, what slash commands act on. */
-import type { Ask } from "./approval.ts";
 import { Channel } from "./channel.ts";
-import type { Command } from "./command.ts";
+import type { Command, CommandUi } from "./command.ts";
 import { CommandSet } from "./commands.ts";
 import { TurnAbort } from "./errors.ts";
 import { PromptHistory } from "./history-file.ts";
+import { hookedTurn } from "./hooks-turn.ts";
 import { farewellLines, headerLines } from "./interactive-header.ts";
+import { serversQuestion } from "./interactive-trust.ts";
 import type { Endpoint } from "./provider.ts";
-import type { Question, ReplHost, ShellOutcome } from "./repl-host.ts";
+import type { Ask, Question, ReplHost, ShellOutcome } from "./repl-host.ts";
 import { howItEnded } from "./repl-ui.ts";
 import type { Session } from "./session.ts";
 import type { Setup } from "./setup.ts";
 import { priceProblem } from "./setup-model.ts";
+import { beginTurn, type TurnOptions } from "./setup-turn.ts";
 import { runCommand } from "./spawn.ts";
 import { spillPath } from "./spill.ts";
 import { cutMiddle } from "./text.ts";
@@ -30,9 +32,12 @@ export class Interactive implements ReplHost {
   readonly commands: CommandSet;
   readonly history: ReplHost["history"];
   readonly notices: Channel<string> = new Channel();
+  /** Whether the terminal takes control bytes; plain mode writes none. */
+  controls = true;
   #turn: AbortController | null = null;
   #own = new Set<AbortController>();
   #reasoning = "";
+  #next: TurnOptions | null = null;
   #extraHeader: readonly string[];
   #historySaved: () => Promise<void>;
 
@@ -78,31 +83,63 @@ export class Interactive implements ReplHost {
     return [...headerLines(this.setup), ...this.#extraHeader];
   }
 
+  begin(): ((ui: CommandUi) => Promise<void>) | null {
+    return serversQuestion(this.setup);
+  }
+
+  ready(): void {
+    this.setup.mcp.start();
+  }
+
   farewell(): readonly string[] {
     const { file } = this.session.parts;
-    return farewellLines(file.record, this.setup.query.options.ephemeral ? "--ephemeral" : file.degraded);
+    const { home, query } = this.setup;
+    // Where there is no home, its path leads nowhere and tells a person nothing.
+    const failing = file.degraded !== null && home.problem !== null ? "no usable home directory" : file.degraded;
+    return farewellLines(file.record, query.options.ephemeral ? "--ephemeral" : failing);
   }
 
   async *send(text: string, ask: Ask, question: Question): AsyncGenerator<AgentEvent> {
     const turn = new AbortController();
     const startedAt = performance.now();
     this.#turn = turn;
+    let restore = (): void => {};
     try {
       await this.#offerMore(question);
-      for await (const event of this.session.send(text, (prompt) => ask(prompt), turn.signal)) {
+      this.setup.refreshSkills();
+      const options = this.#next;
+      this.#next = null;
+      if (options !== null) restore = beginTurn(this.setup, options);
+      const { signal } = turn;
+      const events = this.session.send(
+        text,
+        (prompt) => ask(prompt, signal),
+        signal,
+        (asked) => question(asked, signal),
+      );
+      const around = { prompt: text, events, signal, doneIsLast: false };
+      for await (const event of hookedTurn(this.setup.hooks, around)) {
         if (event.type === "step-start") this.#reasoning = "";
-        if (event.type === "reasoning") this.#reasoning += event.text;
+        if (event.type === "reasoning" && !event.agent) this.#reasoning += event.text;
         yield event;
       }
     } finally {
+      this.#next = null;
+      restore();
       this.#turn = null;
       this.#reasoning = "";
       const failures = await this.setup.plugins.afterTurn({
         durationMs: performance.now() - startedAt,
         interactive: true,
+        controls: this.controls,
       });
       for (const failure of failures) this.notice(failure);
     }
+  }
+
+  /** Of the prompt that a command is about to send. */
+  forNextTurn(options: TurnOptions): void {
+    this.#next = options;
   }
 
   /** A ceiling that was reached is raised only by the user's own word; without it the turn says so and ends. */
@@ -162,6 +199,8 @@ export class Interactive implements ReplHost {
       }),
     );
     if (tell) this.session.tell(ownCommandNote(command, result));
+    // Whichever of our signals it died of: it was stopped.
+    if (result.ended !== "exited") return { code: null, signal: null, ms: result.ms };
     return { code: result.exitCode, signal: result.signal, ms: result.ms };
   }
 

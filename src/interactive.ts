@@ -3,11 +3,13 @@ import { findAgent } from "./agents.ts";
 import type { Args } from "./args.ts";
 import { nothingConfigured } from "./endpoint.ts";
 import { EXIT } from "./errors.ts";
-import { hangupIgnored } from "./headless-run.ts";
+import { hangupIgnored } from "./spawn-signals.ts";
+import { watchCrashes } from "./interactive-crash.ts";
 import { Interactive } from "./interactive-host.ts";
 import type { Output } from "./output.ts";
 import { runRepl } from "./repl.ts";
 import { configOf } from "./setup-config.ts";
+import { agentsOf } from "./setup-extensions.ts";
 import { slashCommands } from "./slash-commands.ts";
 import { setUp, type Notice } from "./setup.ts";
 import { indicatorFrames, openTerminal, type Terminal } from "./terminal.ts";
@@ -22,9 +24,25 @@ export interface InteractiveIo {
 }
 
 export async function runInteractive(args: Args, io: InteractiveIo): Promise<number> {
+  const stop = new AbortController();
+  // Before anything that could throw: a terminal left raw is worse than what went wrong.
+  const crashes = watchCrashes(process, {
+    debug: io.env.SHIRO_DEBUG,
+    onCrash: () => stop.abort(EXIT.internal),
+    write: (text) => io.stderr.write(text),
+  });
+  try {
+    return await runAtTerminal(args, io, stop);
+  } finally {
+    crashes.stop();
+    if (crashes.text !== null) io.stderr.write(`${crashes.text}\n`);
+  }
+}
+
+async function runAtTerminal(args: Args, io: InteractiveIo, stop: AbortController): Promise<number> {
   const { options } = args;
   const query = { options, env: io.env, cwd: io.cwd };
-  const { config } = configOf(query);
+  const { home, config } = configOf(query);
   const traits = terminalTraits(io.env, {
     stdinIsTty: process.stdin.isTTY === true,
     stdoutIsTty: process.stdout.isTTY === true,
@@ -35,7 +53,7 @@ export async function runInteractive(args: Args, io: InteractiveIo): Promise<num
     ...(config.values.escTimeoutMs === undefined ? {} : { escTimeoutMs: config.values.escTimeoutMs }),
   });
   // Before anybody is asked for a key: a mistyped name is said at once.
-  findAgent(config.values.agent ?? "default", config.values.agents);
+  findAgent(config.values.agent ?? "default", agentsOf({ home: home.path, cwd: io.cwd }, config.values.agents));
   if (nothingConfigured(config.values, io.env) && process.stdin.isTTY) {
     const { firstRun } = await import("./interactive-setup.ts");
     if (!(await firstRun(query, traits, config.path))) return EXIT.credentials;
@@ -45,8 +63,9 @@ export async function runInteractive(args: Args, io: InteractiveIo): Promise<num
     late.host?.notice(level === "warning" ? `warning: ${message}` : message);
   const setup = await setUp({ ...query, interactive: true, onNotice });
   const host = new Interactive(setup, slashCommands);
+  host.controls = !traits.plain;
   late.host = host;
-  const stop = new AbortController();
+  void setup.hooks?.sessionStart(); // never waited for here: the prompt comes first, and a turn waits for it
   const signals = outsideSignals(stop);
   const terminal: Terminal = openTerminal(
     processIo(process),

@@ -4,21 +4,25 @@ import type { Json, JsonObject } from "./types.ts";
 /** The first few faults, each with its place (`$.items[2].name`); empty when the value satisfies the schema. */
 export function schemaFaults(schema: Json, value: Json): string[] {
   const faults: string[] = [];
-  check(schema, value, "$", { root: schema, faults, depth: 0 });
+  check(schema, value, "$", { root: schema, faults, depth: 0, left: { steps: MAX_STEPS } });
   return faults.slice(0, MAX_FAULTS);
 }
 
 /** Why a document is no usable schema, or null. */
 export function schemaProblem(schema: Json): string | null {
-  return problemIn(schema, "$", { root: schema, faults: [], depth: 0 });
+  return problemIn(schema, "$", { root: schema, faults: [], depth: 0, left: { steps: MAX_STEPS } });
 }
 
 interface Walk {
   root: Json;
   faults: string[];
   depth: number;
+  /** Shared by all branches. */
+  left: { steps: number };
 }
 
+/** Alternatives that refer back to themselves double at every level: what isn't checked within this counts as right. */
+const MAX_STEPS = 200_000;
 const MAX_FAULTS = 8;
 /** References may lead in circles on recursive data; no answer nests deeper. */
 const MAX_DEPTH = 200;
@@ -26,7 +30,7 @@ const MAX_DEPTH = 200;
 const TYPES = ["null", "boolean", "object", "array", "number", "string", "integer"];
 
 function check(schema: Json | undefined, value: Json, path: string, walk: Walk): void {
-  if (schema === true || schema === undefined || walk.faults.length >= MAX_FAULTS) return;
+  if (schema === true || schema === undefined || walk.faults.length >= MAX_FAULTS || walk.left.steps-- <= 0) return;
   if (schema === false) return void walk.faults.push(`${path}: nothing is allowed here`);
   if (!isObject(schema)) return;
   if (walk.depth >= MAX_DEPTH) return void walk.faults.push(`${path}: nested too deeply`);
@@ -43,6 +47,8 @@ function checkType(schema: JsonObject, value: Json, path: string, walk: Walk): v
   const types = typeof schema.type === "string" ? [schema.type] : Array.isArray(schema.type) ? schema.type : [];
   if (types.length > 0 && !types.some((type) => hasType(value, type)))
     walk.faults.push(`${path}: must be ${types.join(" or ")}, is ${typeOf(value)}`);
+  // A list of values is as much work as it is long.
+  if (Array.isArray(schema.enum)) walk.left.steps -= schema.enum.length;
   if (Array.isArray(schema.enum) && !schema.enum.some((one) => same(one, value)))
     walk.faults.push(`${path}: must be one of ${JSON.stringify(schema.enum)}`);
   if ("const" in schema && !same(schema.const ?? null, value))

@@ -59,28 +59,74 @@ export function setTopLevel(text: string, key: string, value: Json): string {
   return insertEntry(source, tree, `${JSON.stringify(key)}: ${rendered}`);
 }
 
+/** The text with `name` set in the object at a top-level key, which is made where it isn't there; everything else stays byte for byte. */
+export function setNested(text: string, key: string, name: string, value: Json): string {
+  const inner = objectAt(text, key);
+  if (!inner) return setTopLevel(text, key, { [name]: value });
+  const rendered = JSON.stringify(value, null, 2).replace(/\n/g, "\n    ");
+  const present = inner.entries.findLast((entry) => entry.key === name);
+  if (present) return text.slice(0, present.value.start) + rendered + text.slice(present.value.end);
+  return insertEntry(text, inner, `${JSON.stringify(name)}: ${rendered}`, "    ");
+}
+
+/** The text without `name` in the object at a top-level key; unchanged when it isn't there. */
+export function removeNested(text: string, key: string, name: string): string {
+  const inner = objectAt(text, key);
+  return inner ? removeEntry(text, inner, name) : text;
+}
+
 /** The text without a top-level key; unchanged when it isn't there. */
 export function removeTopLevel(text: string, key: string): string {
   const tree = parseJsonc(text);
-  if (tree.kind !== "object") return text;
+  return tree.kind === "object" ? removeEntry(text, tree, key) : text;
+}
+
+function objectAt(text: string, key: string): (JsonNode & { kind: "object" }) | null {
+  if (text.trim() === "") return null;
+  const root = parseJsonc(text);
+  if (root.kind !== "object") throw new JsoncError("The file must hold one object", root);
+  const value = root.entries.findLast((entry) => entry.key === key)?.value;
+  if (!value) return null;
+  if (value.kind !== "object") throw new JsoncError(`"${key}" must be an object`, value);
+  return value;
+}
+
+function removeEntry(text: string, tree: JsonNode & { kind: "object" }, key: string): string {
   const index = tree.entries.findLastIndex((entry) => entry.key === key);
   const entry = tree.entries[index];
   if (!entry) return text;
   const start = text.lastIndexOf(JSON.stringify(key), entry.value.start);
   const comma = /^\s*,/.exec(text.slice(entry.value.end));
   const end = entry.value.end + (comma?.[0].length ?? 0);
-  return text.slice(0, start) + text.slice(end).replace(/^[ \t]*\n?[ \t]*/, "");
+  const before =
+    index === tree.entries.length - 1 && !comma
+      ? withoutComma(text.slice(0, start), tree.entries[index - 1])
+      : text.slice(0, start);
+  const after = text.slice(end);
+  // On lines of its own it leaves none behind.
+  const own = /\n[ \t]*$/.exec(before);
+  if (own && /^[ \t]*\r?\n/.test(after)) return before.slice(0, own.index) + after;
+  return before + after.replace(/^[ \t]*\n?[ \t]*/, "");
 }
 
-function insertEntry(source: string, tree: JsonNode & { kind: "object" }, entry: string): string {
+/** The comma behind what is the last entry now goes too. */
+function withoutComma(text: string, last: JsonEntry | undefined): string {
+  if (!last) return text;
+  const comma = /^\s*,/.exec(text.slice(last.value.end));
+  return comma ? text.slice(0, last.value.end) + text.slice(last.value.end + comma[0].length) : text;
+}
+
+function insertEntry(source: string, tree: JsonNode & { kind: "object" }, entry: string, indent = "  "): string {
   const last = tree.entries.at(-1);
   const at = last ? last.value.end : tree.start + 1;
   const tail = source.slice(at);
-  // A trailing comma is there already: the new entry goes behind it.
-  const comma = last ? /^(?:\s|\/\/[^\n]*\n|\/\*[^]*?\*\/)*,/.exec(tail) : null;
-  if (comma) return `${source.slice(0, at)}${comma[0]}\n  ${entry}${tail.slice(comma[0].length)}`;
-  const rest = /^\s*\}/.test(tail) ? `\n${tail.trimStart()}` : tail;
-  return `${source.slice(0, at)}${last ? "," : ""}\n  ${entry}${rest}`;
+  // A trailing comma is there already: the new entry goes behind it, and behind what is said of the one before.
+  const comma = last ? /^(?:\s|\/\/[^\n]*\n|\/\*[^]*?\*\/)*,(?:[ \t]*\/\/[^\n]*)?/.exec(tail) : null;
+  if (comma) return `${source.slice(0, at)}${comma[0]}\n${indent}${entry}${tail.slice(comma[0].length)}`;
+  const note = /^[ \t]*\/\/[^\n]*/.exec(tail)?.[0] ?? "";
+  const after = tail.slice(note.length);
+  const rest = /^\s*\}/.test(after) ? `\n${indent.slice(2)}${after.trimStart()}` : after;
+  return `${source.slice(0, at)}${last ? "," : ""}${note}\n${indent}${entry}${rest}`;
 }
 
 const MAX_DEPTH = 200;

@@ -7,6 +7,7 @@ const CSI_LETTERS: Record<string, string> = {
   B: "down",
   C: "right",
   D: "left",
+  E: "clear",
   F: "end",
   H: "home",
   P: "f1",
@@ -87,7 +88,7 @@ const KEYPAD_FIRST = 57399;
 /** What follows `ESC [`, final byte included. Null for sequences that are no key press. */
 export function csiKey(body: string): Named | "paste-start" | null {
   if (body === "200~") return "paste-start";
-  if (body.startsWith("[")) return { id: `f${body.charCodeAt(1) - 64}` };
+  if (body.startsWith("[")) return consoleKey(body.slice(1));
   const final = body.at(-1) ?? "";
   // Private markers begin replies to queries; intermediates begin reports.
   if (!/^[0-9;:]*[A-Za-z~^$@]$/.test(body)) return null;
@@ -95,6 +96,12 @@ export function csiKey(body: string): Named | "paste-start" | null {
   if (final === "u") return codeKey(params[0] ?? "", params[1] ?? "", params[2] ?? "");
   if ("~^$@".includes(final)) return numberKey(params, final);
   return letterKey(params, final);
+}
+
+/** `ESC [ [`: the Linux console's function keys are letters; some others put a second bracket before page up and down. */
+function consoleKey(rest: string): Named | null {
+  if (rest.endsWith("~")) return numberKey([rest.slice(0, -1)], "~");
+  return { id: `f${rest.charCodeAt(0) - 64}` };
 }
 
 /** What follows `ESC O`. */

@@ -150,14 +150,14 @@ function readEscape(text: string, at: number, final: boolean): Sequence {
 
 function readCsi(text: string, at: number, final: boolean): Sequence {
   // ECMA-48: parameters 0x30–0x3f, intermediates 0x20–0x2f, one final byte; `$` is rxvt's final for shift.
-  const whole = /\x1b\[(\[[A-E]|M[^]{3}|[0-?]*[ -#%-/]*[@-Z\\-~$])/y;
+  const whole = /\x1b\[(\[(?:[A-E]|\d{1,2}~)|M[^]{3}|[0-?]*[ -#%-/]*[@-Z\\-~$])/y;
   whole.lastIndex = at;
   const found = whole.exec(text);
   if (found) {
     const key = csiKey(found[1] ?? "");
     return { key: key === "paste-start" ? key : toKey(key), length: found[0].length };
   }
-  const open = /\x1b\[(\[|M[^]{0,2}|[0-?]*[ -#%-/]*)$/y;
+  const open = /\x1b\[(\[\d{0,2}|M[^]{0,2}|[0-?]*[ -#%-/]*)$/y;
   open.lastIndex = at;
   return unfinished(text, at, final, open.test(text) && text.length - at < MAX_SEQUENCE_CHARS);
 }
@@ -204,6 +204,7 @@ function readAlt(text: string, at: number): Sequence {
 }
 
 function altLetter(char: string): string {
+  if (char === " ") return "alt-space";
   const lower = char.toLowerCase();
   return lower === char ? `alt-${char}` : `alt-shift-${lower}`;
 }

@@ -29,6 +29,8 @@ export interface TurnDeps extends CallDeps {
   /** Current task list when it changed since the last call, else null. */
   changedTodos(): Extract<AgentEvent, { type: "todos" }>["todos"] | null;
   maxSteps: number;
+  /** The last step is for a report: without one, all work was for nothing. */
+  reports?: boolean;
 }
 
 /** Sums over the steps of a turn. */
@@ -51,11 +53,15 @@ export async function* append(message: Message, deps: TurnDeps): AsyncGenerator<
   yield { type: "message", message };
 }
 
-/** One request: streams, assembles, journals the assistant message. A context overflow is compacted and sent once more. */
+/**
+ * One request: streams, assembles, journals the assistant message. A context overflow is compacted and sent once more.
+ * `noCalls`: the tools stay on the wire, byte for byte, but the model may not call them.
+ */
 export async function* respond(
   deps: TurnDeps,
   signal: AbortSignal,
   totals: Totals,
+  noCalls = false,
 ): AsyncGenerator<AgentEvent, AssistantMessage> {
   for (let attempt = 0; ; attempt++) {
     const before = { ...deps.budget.spent };
@@ -63,7 +69,7 @@ export async function* respond(
     addDifference(totals, before, deps.budget.spent);
     const reached = deps.budget.reached();
     if (reached) throw new CeilingReached(reached.message);
-    const request = { ...deps.request(), messages };
+    const request = { ...deps.request(), messages, ...(noCalls ? { noCalls } : {}) };
     const collector = new Collector();
     let failure: { error: unknown } | null = null;
     try {
@@ -96,8 +102,8 @@ export async function* respond(
   }
 }
 
-/** What a summary cost is a part of what the turn did. */
-function addDifference(totals: Totals, before: Readonly<Spent>, now: Readonly<Spent>): void {
+/** What a summary or a subagent cost is a part of what the turn did. */
+export function addDifference(totals: Totals, before: Readonly<Spent>, now: Readonly<Spent>): void {
   const inputTokens = now.inputTokens - before.inputTokens;
   if (inputTokens === 0) return;
   totals.inputTokens += inputTokens;

@@ -2,14 +2,14 @@
  * Runs the tool calls of one response. Every call gets exactly one result, in call order, whatever stopped it; nothing runs
  * without a grant. Calls run one by one, except that neighbours which say so overlap.
  */
+import { orNull } from "./abort.ts";
 import { Channel } from "./channel.ts";
 import { ToolError, UnknownOutcomeError, isAbort, messageOf } from "./errors.ts";
 import { fitImages } from "./image-fit.ts";
-import { canonicalJson } from "./canonical-json.ts";
 import type { CallTrace } from "./loop-guard.ts";
-import { nearestName } from "./nearest.ts";
-import { validateInput } from "./tool-input.ts";
-import { redeem, type Grant, type PreparedCall, type Tool, type ToolContext } from "./tool.ts";
+import { batches, callKey, comparable, prepareAll, type Item } from "./loop-prepare.ts";
+import { namesTool } from "./skills-tools.ts";
+import { redeem, type Grant, type PreparedCall, type Tool, type ToolContext, type ToolLimit } from "./tool.ts";
 import type { AgentEvent, Denier, ResultPart, ToolCallPart, ToolResult } from "./types.ts";
 
 /** What the gate says of one call. */
@@ -20,8 +20,16 @@ export interface CallDeps {
   /** The gate with its way to ask already bound. */
   admit(call: PreparedCall, signal: AbortSignal): Promise<Admission>;
   /** Tells the gate what came of a call it admitted (repeat guard). */
-  settled(call: PreparedCall, outcome: { text: string; isError: boolean }): void;
-  context(call: PreparedCall, signal: AbortSignal, output: (text: string) => void): ToolContext;
+  settled(call: PreparedCall, outcome: { text: string; isError: boolean }): Promise<void> | undefined | void;
+  /** `emit` takes events that come up while the call runs: a subagent's. */
+  context(
+    call: PreparedCall,
+    signal: AbortSignal,
+    output: (text: string) => void,
+    emit: (event: AgentEvent) => void,
+  ): ToolContext;
+  /** What a skill loaded in this turn allows; null: everything. */
+  toolLimit(): ToolLimit | null;
   /** A mutating call is about to run: recorded before it does. */
   started(call: ToolCallPart): void;
   /** A call's result is final. Recorded before the others of its answer are waited for. */
@@ -40,13 +48,7 @@ export interface CallsOutcome {
   denied: number;
 }
 
-type Item = { call: ToolCallPart; prepared: PreparedCall } | { call: ToolCallPart; refusal: string };
-
-/** More than this many at once would open too many files and processes on a small server. Raise it here if a model asks for more. */
-const MAX_TOGETHER = 8;
-
 const INTERRUPTED = "interrupted by the user";
-
 export async function* runCalls(
   calls: readonly ToolCallPart[],
   deps: CallDeps,
@@ -55,13 +57,17 @@ export async function* runCalls(
   const results = new Map<string, ToolResult>();
   const told = new Map<string, string>();
   const outcome: CallsOutcome = { results: [], traces: [], denied: 0 };
-  for (const batch of batches(prepareAll(calls, deps))) {
+  const denied = new Set<string>();
+  const items = prepareAll(calls, deps.tools);
+  for (const batch of batches(items)) {
     const ready: { item: Item & { prepared: PreparedCall }; grant: Grant }[] = [];
     for (const item of batch) {
+      const before = outcome.denied;
       const refused = signal.aborted ? interruption(item.call) : yield* admitOne(item, deps, signal, outcome);
       if ("grant" in refused) ready.push({ item: refused.item, grant: refused.grant });
       else {
         results.set(item.call.id, refused);
+        if (outcome.denied > before) denied.add(item.call.id);
         deps.finished(refused);
       }
     }
@@ -70,70 +76,18 @@ export async function* runCalls(
       if (how !== null) told.set(result.callId, how);
     }
   }
-  for (const call of calls) {
+  for (const item of items) {
+    const { call } = item;
     const result = results.get(call.id) ?? interruption(call);
     outcome.results.push(result);
+    // The same call twice in one answer is one call.
+    if ("refusal" in item && item.duplicate) continue;
     outcome.traces.push({
-      trace: traceOf(call, result, told.get(call.id)),
+      trace: { ...traceOf(item, result, told.get(call.id)), refused: denied.has(call.id) },
       mutates: deps.tools.get(call.name)?.mutates ?? true,
     });
   }
   return outcome;
-}
-
-/** Identifies a call for the latch and for duplicates. */
-export function callKey(name: string, input: ToolCallPart["input"]): string {
-  return `${name} ${canonicalJson(input)}`;
-}
-
-function prepareAll(calls: readonly ToolCallPart[], deps: CallDeps): Item[] {
-  const seen = new Set<string>();
-  return calls.map((call) => {
-    const refusal = refuse(call, deps, seen);
-    seen.add(callKey(call.name, call.input));
-    if (refusal !== null) return { call, refusal };
-    const tool = deps.tools.get(call.name);
-    if (!tool) return { call, refusal: unknownTool(call.name, deps) };
-    const checked = validateInput(tool.input, call.input);
-    if (!checked.ok) return { call, refusal: checked.message };
-    return { call, prepared: { id: call.id, tool, input: checked.input, rawInput: call.input } };
-  });
-}
-
-function refuse(call: ToolCallPart, deps: CallDeps, seen: ReadonlySet<string>): string | null {
-  if (!deps.tools.has(call.name)) return unknownTool(call.name, deps);
-  if (!call.inputError && seen.has(callKey(call.name, call.input)))
-    return "[tool error] Duplicate of another call in this response: skipped. Use that call's result.";
-  if (call.inputError?.kind === "truncated")
-    return "[tool error] Not executed: the output limit cut this call off. Split the work into smaller calls.";
-  if (call.inputError) return `[validation error] Not executed: ${call.inputError.message}`;
-  return null;
-}
-
-function unknownTool(name: string, deps: CallDeps): string {
-  const near = nearestName(name, deps.tools.keys());
-  return `[tool error] There is no tool "${name}".${near ? ` Did you mean "${near}"?` : ` Available: ${[...deps.tools.keys()].join(", ")}`}`;
-}
-
-/** Neighbours that may overlap form one batch; everything else stands alone. */
-function batches(items: readonly Item[]): Item[][] {
-  const found: Item[][] = [];
-  let open: Item[] | null = null;
-  for (const item of items) {
-    if (!overlaps(item)) {
-      found.push([item]);
-      open = null;
-    } else if (open && open.length < MAX_TOGETHER) open.push(item);
-    else {
-      open = [item];
-      found.push(open);
-    }
-  }
-  return found;
-}
-
-function overlaps(item: Item): boolean {
-  return "prepared" in item && item.prepared.tool.concurrencySafe(item.prepared.input);
 }
 
 async function* admitOne(
@@ -143,23 +97,29 @@ async function* admitOne(
   outcome: CallsOutcome,
 ): AsyncGenerator<AgentEvent, ToolResult | { grant: Grant; item: Item & { prepared: PreparedCall } }> {
   const { id, name } = item.call;
-  if ("refusal" in item) {
-    yield { type: "tool-error", id, name, error: item.refusal };
-    return failure(item.call, item.refusal);
-  }
-  const admission = latched(item, deps) ?? (await orAborted(judged(item, deps, signal), signal));
+  const admission = outsideLimit(item, deps) ?? (await decide(item, deps, signal));
   if (admission === null) return interruption(item.call);
   if ("error" in admission) {
     yield { type: "tool-error", id, name, error: admission.error };
     return failure(item.call, admission.error);
   }
-  if ("grant" in admission) return { grant: admission.grant, item };
+  if ("grant" in admission && "prepared" in item) return { grant: admission.grant, item };
+  if ("grant" in admission) throw new Error("A call that was not prepared was admitted.");
   const { by, rule, reason } = admission.denied;
   outcome.denied++;
   yield { type: "tool-denied", id, name, by, ...(rule === undefined ? {} : { rule }), reason };
   yield { type: "tool-end", id, name, outcome: "denied", ms: 0 };
   // Not settled: a refusal is no run, and counting it as one would make the next identical call look like a new outcome.
   return failure(item.call, `[permission error] ${reason}`);
+}
+
+function outsideLimit(item: Item, deps: CallDeps): Extract<Admission, { denied: unknown }> | null {
+  const tool = "prepared" in item ? item.prepared.tool : item.tool;
+  const limit = deps.toolLimit();
+  if (!tool || limit === null || tool.unlimited === true) return null;
+  if (namesTool(limit, tool.name)) return null;
+  const allowed = limit.allowed.join(", ") || "no tools";
+  return { denied: { by: "skill", reason: `skill "${limit.skill}" allows only ${allowed} for the rest of this turn` } };
 }
 
 /** A call that can't be judged is not run: a bug in judging must not open the gate, nor end the turn. */
@@ -176,8 +136,14 @@ async function judged(
   }
 }
 
+async function decide(item: Item, deps: CallDeps, signal: AbortSignal): Promise<Admission | { error: string } | null> {
+  if ("refusal" in item) return { error: item.refusal };
+  return latched(item, deps) ?? (await orNull(judged(item, deps, signal), signal));
+}
+
 function latched(item: Item & { prepared: PreparedCall }, deps: CallDeps): Admission | null {
-  if (!item.prepared.tool.mutates || !deps.latch.has(callKey(item.call.name, item.call.input))) return null;
+  // Only what may have changed something gets in there.
+  if (!deps.latch.has(callKey(item.call.name, item.call.input))) return null;
   const reason =
     "This very call was started before and never finished, so its effects are unknown. Look at the current state first; then decide what is left to do.";
   return { denied: { by: "latch", reason } };
@@ -219,11 +185,11 @@ async function runOne(
   const startedAt = performance.now();
   if (prepared.tool.mutates) deps.started(call);
   emit({ type: "tool-begin", id, name, title: deps.title(prepared) });
-  const context = deps.context(prepared, signal, (text) => emit({ type: "tool-output", id, text }));
+  const context = deps.context(prepared, signal, (text) => emit({ type: "tool-output", id, text }), emit);
   const done = await attempt(prepared, grant, context, deps, signal, call);
   const text = done.interrupted ? INTERRUPTED : await deps.finish(done.text, prepared);
   const images = done.interrupted ? [] : await fitImages(done.images);
-  deps.settled(prepared, { text: done.outcome ?? text, isError: done.isError });
+  const hooks = deps.settled(prepared, { text: done.outcome ?? text, isError: done.isError });
   const result: ToolResult = { callId: id, name, content: [{ type: "text", text }, ...images], isError: done.isError };
   deps.finished(result);
   emit(done.isError ? { type: "tool-error", id, name, error: text } : { type: "tool-result", id, name, output: text });
@@ -237,6 +203,8 @@ async function runOne(
     ...(done.diff ? { diff: done.diff } : {}),
     ...(done.note ? { note: done.note } : {}),
   });
+  // What a formatter does to a file is done before the model goes on.
+  if (hooks) await orNull(hooks, signal);
   return { result, outcome: done.outcome };
 }
 
@@ -293,27 +261,14 @@ function failure(call: ToolCallPart, text: string): ToolResult {
   return { callId: call.id, name: call.name, content: [{ type: "text", text }], isError: true };
 }
 
-function traceOf(call: ToolCallPart, result: ToolResult, told: string | undefined): CallTrace {
+function traceOf(item: Item, result: ToolResult, told: string | undefined): CallTrace {
   const text = result.content.map((part) => (part.type === "text" ? part.text : part.data)).join("\n");
   const isValidationError = result.isError && text.startsWith("[validation error]");
   return {
-    name: call.name,
-    input: call.input,
+    name: item.call.name,
+    input: comparable(item),
     outcome: Bun.hash(told ?? text).toString(36),
     isError: result.isError,
     isValidationError,
   };
-}
-
-/** Null when the signal fires first: an open question must not hold an aborted turn. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  if (signal.aborted) return null;
-  const { promise, resolve } = Promise.withResolvers<null>();
-  const stop = (): void => resolve(null);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

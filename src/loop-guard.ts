@@ -2,7 +2,7 @@
 import { canonicalJson } from "./canonical-json.ts";
 import type { Json } from "./types.ts";
 
-/** One finished call, denied ones included. */
+/** One finished call. */
 export interface CallTrace {
   name: string;
   input: Json;
@@ -10,6 +10,8 @@ export interface CallTrace {
   outcome: string;
   isError: boolean;
   isValidationError: boolean;
+  /** The gate let it through to nothing: it was never run. */
+  refused?: boolean;
 }
 
 export type Signal = { kind: "none" } | { kind: "nudge"; text: string } | { kind: "stop"; reason: string };
@@ -20,7 +22,9 @@ interface Seen {
   outcome: string;
   isError: boolean;
   isValidationError: boolean;
-  mutates: boolean;
+  /** May have changed something: a refused call hasn't. */
+  changes: boolean;
+  refused: boolean;
   step: number;
 }
 
@@ -33,6 +37,7 @@ const NUDGE_WINDOW_STEPS = 10;
  * Watches one turn. Thresholds: identical calls with one outcome nudge at 3 and stop at 4 (mutating) or 6 (read-only);
  * two calls in alternation nudge at 6 and stop at 10; one tool failing whatever its arguments nudges at 6 and stops at
  * 12; the same invalid call three times stops; a third nudge within ten steps stops. An outcome that changes is progress.
+ * A refused call was not run: repeating it is a circle all the same, but it is no failure of its tool.
  */
 export class LoopGuard {
   #seen: Seen[] = [];
@@ -41,8 +46,8 @@ export class LoopGuard {
   /** Takes a finished call in; `step` counts requests of the turn. */
   record(trace: CallTrace, mutates: boolean, step: number): Signal {
     const key = `${trace.name} ${canonicalJson(trace.input)}`;
-    const { name, outcome, isError, isValidationError } = trace;
-    this.#seen.push({ name, key, outcome, isError, isValidationError, mutates, step });
+    const { name, outcome, isError, isValidationError, refused = false } = trace;
+    this.#seen.push({ name, key, outcome, isError, isValidationError, changes: mutates && !refused, refused, step });
     if (this.#seen.length > WINDOW) this.#seen.shift();
     return this.#limited(this.#judge(name), step);
   }
@@ -50,10 +55,11 @@ export class LoopGuard {
   #judge(name: string): Signal {
     const last = this.#seen.at(-1);
     if (!last) return NONE;
-    const same = this.#run((one) => one.key === last.key && one.outcome === last.outcome);
+    const run = this.#sameCalls(last.key);
+    const same = run.length;
     if (same >= 3 && last.isValidationError)
       return stop(`${name} was called three times with the same invalid arguments`);
-    const limit = last.mutates ? 4 : 6;
+    const limit = run.some((one) => one.changes) ? 4 : 6;
     if (same >= limit)
       return stop(`${name} was called ${same} times in a row with the same arguments and the same outcome`);
     if (same === 3)
@@ -67,6 +73,7 @@ export class LoopGuard {
       return nudge(
         "You are going back and forth between the same two calls with the same outcomes. Step back and choose another way.",
       );
+    if (last.refused) return NONE;
     const failures = this.#failures(name);
     if (failures >= 12) return stop(`${name} failed ${failures} times in a row`);
     if (failures === 6)
@@ -76,9 +83,16 @@ export class LoopGuard {
     return NONE;
   }
 
-  #run(matches: (seen: Seen) => boolean): number {
-    const end = this.#seen.findLastIndex((one) => !matches(one));
-    return this.#seen.length - 1 - end;
+  /** The last calls with this key and one outcome. A refusal between them is no other outcome: nothing was run. */
+  #sameCalls(key: string): Seen[] {
+    let outcome: string | null = null;
+    const end = this.#seen.findLastIndex((one) => {
+      if (one.key !== key) return true;
+      if (one.refused) return false;
+      outcome ??= one.outcome;
+      return one.outcome !== outcome;
+    });
+    return this.#seen.slice(end + 1);
   }
 
   #alternation(): number {
@@ -95,7 +109,7 @@ export class LoopGuard {
   }
 
   #failures(name: string): number {
-    const own = this.#seen.filter((one) => one.name === name);
+    const own = this.#seen.filter((one) => one.name === name && !one.refused);
     const lastGood = own.findLastIndex((one) => !one.isError);
     return own.length - 1 - lastGood;
   }

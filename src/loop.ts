@@ -8,7 +8,7 @@
  * - The generator ends with exactly one `done`.
  */
 import { EXIT, ProviderError, TurnAbort, isAbort } from "./errors.ts";
-import { CeilingReached, append, respond, type Totals, type TurnDeps } from "./loop-answer.ts";
+import { CeilingReached, addDifference, append, respond, type Totals, type TurnDeps } from "./loop-answer.ts";
 import { runCalls } from "./loop-calls.ts";
 import { errorEvent, exitOf, exitOfError } from "./loop-exit.ts";
 import { LoopGuard, type Signal } from "./loop-guard.ts";
@@ -78,6 +78,8 @@ async function* steps(deps: TurnDeps, signal: AbortSignal, totals: Totals): Asyn
       };
       return "steps";
     }
+    if (deps.reports && totals.steps === deps.maxSteps - 1)
+      return yield* windUp(`the last of its ${deps.maxSteps} steps is for the report`, deps, signal, totals);
     const allowed = yield* underCeilings(deps);
     if (!allowed) return "ceiling";
     totals.steps++;
@@ -89,7 +91,9 @@ async function* steps(deps: TurnDeps, signal: AbortSignal, totals: Totals): Asyn
       if (end !== null) return end;
       continue;
     }
+    const before = { ...deps.budget.spent };
     const stop = yield* handleCalls(calls, deps, signal, guard, totals.steps);
+    addDifference(totals, before, deps.budget.spent);
     if (stop !== null) return yield* windUp(stop, deps, signal, totals);
   }
 }
@@ -166,7 +170,7 @@ async function* handleCalls(
   return signals.find((one): one is Signal & { kind: "stop" } => one.kind === "stop")?.reason ?? null;
 }
 
-/** One last request, tools forbidden in words so that the tool array stays as it is. */
+/** One last request, tools switched off: by a parameter, and in words, since not every endpoint heeds it. */
 async function* windUp(
   why: string,
   deps: TurnDeps,
@@ -183,7 +187,7 @@ async function* windUp(
     deps,
   );
   totals.steps++;
-  const answer = yield* respond(deps, signal, totals);
+  const answer = yield* respond(deps, signal, totals, true);
   const calls = answer.content.filter((part) => part.type === "tool-call");
   if (calls.length > 0) {
     const results = calls.map((call) => ({

@@ -1,12 +1,15 @@
 /** The entry: reads the command line, loads only what that asks for, and is the one place that ends the process. */
-import { parseArgs, usage, type Args } from "./args.ts";
+import { parseArgs, type Args } from "./args.ts";
+import { commandUsage, usage } from "./args-usage.ts";
 import { writeSync } from "node:fs";
 import { EXIT, ProviderError, UserError, messageOf, errnoOf } from "./errors.ts";
 import { Output } from "./output.ts";
+import { openSinks } from "./output-fd.ts";
 import { VERSION } from "./version.ts";
 
-const stdout = new Output(() => process.stdout);
-const stderr = new Output(() => process.stderr);
+let sinks: ReturnType<typeof openSinks> | null = null;
+const stdout = new Output(() => (sinks ??= openSinks()).stdout);
+const stderr = new Output(() => (sinks ??= openSinks()).stderr);
 
 main()
   .catch(async (error: unknown) => {
@@ -17,11 +20,16 @@ main()
     return error instanceof UserError ? userExit(error) : EXIT.internal;
   })
   .then(async (code) => {
-    await Promise.all([stdout.flush(), stderr.flush()]);
-    process.exit(stdout.failure && code === EXIT.done ? EXIT.internal : code);
+    await stdout.flush();
+    const lost = stdout.failure !== null && code === EXIT.done;
+    if (lost) stderr.write(`shiro: stdout could not be written: ${messageOf(stdout.failure)}\n`);
+    await stderr.flush();
+    process.exit(lost ? EXIT.internal : code);
   });
 
 async function main(): Promise<number> {
+  // Before anything is parsed or read: this process is about to become a command in the sandbox.
+  if (process.argv[2] === "__sandbox") return (await import("./sandbox-launch.ts")).launch(process.argv.slice(3));
   const args = parseArgs(process.argv.slice(2));
   if (args.action === "version") return print(versionText());
   if (args.action === "help") return help(args);
@@ -32,11 +40,13 @@ async function main(): Promise<number> {
 async function help(args: Args): Promise<number> {
   const topic = args.rest[0];
   if (topic === undefined) return print(usage());
-  const { helpTopic } = await import("./help.ts");
-  return print(helpTopic(topic));
+  const text = commandUsage(topic);
+  if (text !== null) return print(text);
+  const { helpText } = await import("./subcommands.ts");
+  return print(await helpText(topic, process.env));
 }
 
-/** Short texts go out at once: making the process's stdout stream would double the time and memory of `--version`. */
+/** Short texts go out at once: a queue and a thread for them would only cost time. */
 function print(text: string): number {
   const whole = text.endsWith("\n") ? text : `${text}\n`;
   const bytes = new TextEncoder().encode(whole);

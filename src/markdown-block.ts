@@ -9,12 +9,13 @@ export type Block =
   /** The whole opening line, its end included. */
   | { kind: "fence"; length: number; mark: string; indent: string; info: string };
 
-const FENCE = /([ \t]*)(`{3,}|~{3,})([^\n]*)(\n|$)/y;
-const HEADING = /#{1,6}[ \t]+/y;
-const PREFIX = /[ \t]*(?:[-*+]|\d{1,9}[.)]|>)[ \t]+/y;
-const TABLE = /[ \t]*\|/y;
+// Every part has a limit: what is held back is read again with each piece that comes.
+const FENCE = /([ \t]{0,40})(`{3,64}(?!`)|~{3,64}(?!~))([^\n]*)(\n|$)/y;
+const HEADING = /#{1,6}[ \t]{1,40}(?![ \t])/y;
+const PREFIX = /[ \t]{0,40}(?:[-*+]|\d{1,9}[.)]|>)[ \t]{1,40}/y;
+const TABLE = /[ \t]{0,40}\|/y;
 /** A line so far that may still become any of those. */
-const OPEN = /(?:[ \t]{0,40}|#{1,6}[ \t]*|[ \t]{0,40}(?:`{1,2}|~{1,2}|[-*+]|\d{1,9}[.)]?|>)[ \t]*)$/y;
+const OPEN = /(?:[ \t]{0,40}|#{1,6}[ \t]{0,40}|[ \t]{0,40}(?:`{1,2}|~{1,2}|[-*+]|\d{1,9}[.)]?|>)[ \t]{0,40})$/y;
 
 /** Null to wait for more of the line. `final`: no more will come. */
 export function readBlock(text: string, at: number, final: boolean): Block | null {

@@ -19,10 +19,17 @@ export function readLink(text: string, at: number, final: boolean): Link | "wait
   return !final && OPEN_LINK.test(text) ? "wait" : null;
 }
 
-/** All repetitions of the character at `at`; null while more of them may come. */
+/** Longer runs mean nothing; waiting for their end would be work that grows with the square of their length. */
+const MAX_RUN = 64;
+
+/**
+ * All repetitions of the character at `at`; null while more of them may come. Of a run of more than 64 the first 64,
+ * wherever the stream was cut.
+ */
 export function readRun(text: string, at: number, final: boolean): string | null {
   const mark = text[at];
   let end = at;
-  while (text[end] === mark) end++;
+  while (end - at <= MAX_RUN && text[end] === mark) end++;
+  if (end - at > MAX_RUN) return text.slice(at, at + MAX_RUN);
   return end === text.length && !final ? null : text.slice(at, end);
 }

@@ -144,7 +144,7 @@ export class MarkdownStream {
     const end = text.indexOf("\n", at);
     const line = text.slice(at, end < 0 ? text.length : end);
     const mark = this.#fence?.mark ?? "```";
-    const closes = line.trim().startsWith(mark) && line.trim().replaceAll(mark.charAt(0), "") === "";
+    const closes = mayClose(line, mark) && line.trim().startsWith(mark);
     if (end < 0 && !final && mayClose(line, mark)) return 0;
     if (!closes) {
       this.#atLineStart = false;
@@ -198,6 +198,8 @@ export class MarkdownStream {
   #startCode(text: string, at: number, final: boolean): number {
     const run = readRun(text, at, final);
     if (run === null) return 0;
+    // Nobody means code by it, and what is taken for a mark isn't shown.
+    if (run.length > MAX_CODE_RUN) return this.#literal(run);
     this.#codeRun = run.length;
     // Without the money for a colour the marks stay, so that code is still told from prose.
     if (!this.#openStyle("code")) this.#print(run);
@@ -286,9 +288,12 @@ export class MarkdownStream {
   }
 }
 
+const MAX_CODE_RUN = 16;
+/** A longer line is code whatever is in it: it must not be waited for. */
+const MAX_CLOSING = 80;
+
 function mayClose(line: string, mark: string): boolean {
-  const trimmed = line.trimStart();
-  return trimmed.length <= 80 && trimmed.trimEnd().replaceAll(mark.charAt(0), "") === "";
+  return line.length <= MAX_CLOSING && line.trim().replaceAll(mark.charAt(0), "") === "";
 }
 
 // Narrower than CommonMark: globs (`**/*.ts`), products and pointers must come out as they are.

@@ -1,6 +1,6 @@
 /** Project memory: durable one-line notes about a code base, shared by all sessions in it. Merging by a model is in memory-merge.ts. */
-import { randomBytes } from "node:crypto";
 import * as v from "valibot";
+import { randomHex } from "./digest.ts";
 import { messageOf } from "./errors.ts";
 import { conflictsWith, normalised } from "./memory-match.ts";
 import { memoryFile } from "./paths.ts";
@@ -107,7 +107,7 @@ class FileMemory implements Memory {
     if (reason) return { state: "refused", reason };
     const stamp = this.#now().toISOString();
     const note: Note = {
-      id: randomBytes(6).toString("hex"),
+      id: randomHex(6),
       kind: given.kind,
       text,
       createdAt: stamp,
@@ -159,7 +159,7 @@ class FileMemory implements Memory {
     const gone = new Set(ids);
     const fresh = merged.map(({ kind, text }): Note => {
       return {
-        id: randomBytes(6).toString("hex"),
+        id: randomHex(6),
         kind,
         text: oneLine(text),
         createdAt: stamp,

@@ -1,6 +1,8 @@
 /** Which hosts are never sent through a proxy: loopback, and what NO_PROXY names. Pure; resolves no names. */
-import { BlockList, isIP } from "node:net";
 import { matchesWildcard } from "./wildcard.ts";
+
+/** Loaded where a proxy is configured: most machines have none. */
+const net = (): typeof import("node:net") => process.getBuiltinModule("node:net");
 
 /** True for addresses of this machine: 127.0.0.0/8, ::1, the unspecified ones, localhost and names below it. Takes a URL's hostname. */
 export function isLoopback(hostname: string): boolean {
@@ -22,7 +24,7 @@ function covers(entry: string, target: URL): boolean {
   const name = plainHost(target.hostname);
   if (host === "*") return true;
   if (host.includes("/")) return coversAddress(host, name);
-  if (isIP(host) !== 0) return coversAddress(`${host}/${isIP(host) === 6 ? 128 : 32}`, name);
+  if (net().isIP(host) !== 0) return coversAddress(`${host}/${net().isIP(host) === 6 ? 128 : 32}`, name);
   return host.slice(1).includes("*") ? matchesWildcard(host, name) : coversName(host.replace(/^\*?\.+/, ""), name);
 }
 
@@ -48,13 +50,19 @@ function coversAddress(range: string, name: string): boolean {
   const slash = range.indexOf("/");
   const network = range.slice(0, slash);
   const bits = Number(range.slice(slash + 1));
-  const version = isIP(network);
-  if (version === 0 || isIP(name) === 0 || !Number.isInteger(bits) || bits < 0 || bits > (version === 6 ? 128 : 32)) {
+  const version = net().isIP(network);
+  if (
+    version === 0 ||
+    net().isIP(name) === 0 ||
+    !Number.isInteger(bits) ||
+    bits < 0 ||
+    bits > (version === 6 ? 128 : 32)
+  ) {
     return false;
   }
-  const list = new BlockList();
+  const list = new (net().BlockList)();
   list.addSubnet(network, bits, version === 6 ? "ipv6" : "ipv4");
-  return list.check(name, isIP(name) === 6 ? "ipv6" : "ipv4");
+  return list.check(name, net().isIP(name) === 6 ? "ipv6" : "ipv4");
 }
 
 function plainHost(hostname: string): string {

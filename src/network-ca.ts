@@ -1,5 +1,4 @@
 /** Reads the certificates a user wants trusted beside the built-in ones. Knows nothing of requests. */
-import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { errnoOf } from "./errors.ts";
 
@@ -48,7 +47,7 @@ function readCertificates(text: string, where: string): ExtraCertificates {
 
 function isCertificate(pem: string): boolean {
   try {
-    new X509Certificate(pem);
+    new (process.getBuiltinModule("node:crypto").X509Certificate)(pem);
     return true;
   } catch {
     return false;

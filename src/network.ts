@@ -1,5 +1,4 @@
 /** Decides for each request: through which proxy, and with which certificates. Reads certificate files; sends nothing itself. */
-import { rootCertificates } from "node:tls";
 import { loadExtraCertificates } from "./network-ca.ts";
 import { bypassesProxy, isLoopback } from "./network-bypass.ts";
 
@@ -103,7 +102,9 @@ function certificatesFor(env: NetworkEnv): string[] | null {
   const key = JSON.stringify(files);
   if (rootsWithExtra?.files !== key) {
     const extra = loadExtraCertificates(files).certificates;
-    rootsWithExtra = { files: key, ca: extra.length === 0 ? [] : [...new Set([...rootCertificates, ...extra])] };
+    // Loaded here: it reads all the built-in certificates as soon as it is imported.
+    const roots = extra.length === 0 ? [] : process.getBuiltinModule("node:tls").rootCertificates;
+    rootsWithExtra = { files: key, ca: extra.length === 0 ? [] : [...new Set([...roots, ...extra])] };
   }
   return rootsWithExtra.ca.length === 0 ? null : rootsWithExtra.ca;
 }

@@ -1,8 +1,8 @@
 /** Where shiro keeps its own files, and how they are named. Computes paths; creates and reads nothing but links. */
-import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join, resolve } from "node:path";
+import { sha256 } from "./digest.ts";
 
 /** The state directory. When `problem` is set nothing can be kept there; `path` then leads nowhere, so that every write fails alike. */
 export interface Home {
@@ -47,7 +47,7 @@ export function projectPath(directory: string): string {
 
 /** First 16 hexadecimal digits of the SHA-256 of a project's real path. */
 export function projectHash(realPath: string): string {
-  return createHash("sha256").update(realPath).digest("hex").slice(0, 16);
+  return sha256(realPath).slice(0, 16);
 }
 
 export const sessionsDir = (home: string) => join(home, "sessions");

@@ -128,6 +128,7 @@ function judgeWrite(write: LineWrite, context: LineContext): Finding | null {
     forms,
     pattern,
     reason: `It writes ${path.written}, which needs approval.`,
+    ...(match.row === null || match.row.builtin ? { unruled: true } : {}),
   };
 }
 

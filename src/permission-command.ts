@@ -43,7 +43,7 @@ export function judgeCommand(command: Effective, line: ShellLine, context: LineC
   return { findings: [...unknown, ...own, ...besides], rule: match.row?.label ?? null, byRule: isWritten(match) };
 }
 
-type Cause = Pick<Finding, "decision" | "by" | "rule" | "reason">;
+type Cause = Pick<Finding, "decision" | "by" | "rule" | "reason" | "unruled">;
 
 function findingOf(command: Effective, context: LineContext, cause: Cause, pattern: string | null = null): Finding {
   const forms = pattern === null ? [] : [grantForm(command)];
@@ -64,6 +64,7 @@ function ruledBy(command: Effective, match: Match): Cause {
     by: isWritten(match) ? "rule" : "default",
     rule: match.row?.label ?? null,
     reason: ruleReason(command, match),
+    ...(decision === "ask" && !isWritten(match) ? { unruled: true } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-/** One reason why a call isn't simply allowed, and what lines are judged by. Data only. */
+/** One reason why a call isn't simply allowed, and what lines are judged by. */
 import type { Scene } from "./permission-scene.ts";
 import type { Table } from "./permission.ts";
 import type { Denier } from "./types.ts";
@@ -18,6 +18,13 @@ export interface Finding {
   forms: readonly string[];
   /** What `always` would grant; null: only "once". */
   pattern: string | null;
+  /** Asked about only because no rule of the user's speaks of it: a sandbox that confines it answers as well. */
+  unruled?: true;
+}
+
+/** A question that a grant for the session must not answer, not even in part. */
+export function isAskedEveryTime(finding: Finding): boolean {
+  return finding.firm || finding.by === "sandbox";
 }
 
 export interface LineContext {

@@ -222,8 +222,33 @@ function afterWord(args: readonly string[], word: string): string[] {
 /** Programs whose change isn't a file of theirs to name. */
 const CRONTAB_LISTING = ["-l", "-V"];
 
+/** Of our own subcommands, those that record consent, install rules or name servers. Null: whatever follows. */
+const CHANGING: ReadonlyMap<string, readonly string[] | null> = new Map([
+  ["trust", null],
+  ["registry", ["add", "remove", "update"]],
+  ["mcp", ["add", "remove", "login"]],
+]);
+
+/** The words before may be options with their values. */
+function changesOurs(args: readonly string[]): boolean {
+  const words = args.filter((arg) => !arg.startsWith("-"));
+  return words.some((word, index) => {
+    const actions = CHANGING.get(word);
+    return actions === null || actions?.includes(words[index + 1] ?? "") === true;
+  });
+}
+
 function programWrites(command: Effective, scene: Scene): LineWrite[] {
   const [program = "", ...args] = command.words;
+  if (program === "shiro" && changesOurs(args))
+    return [
+      {
+        text: command.words.join(" "),
+        path: locateWord(join(scene.home, "config.json"), false, ".", scene),
+        kind: "entry",
+        command: command.command,
+      },
+    ];
   if (program === "crontab" && !hasFlag(args, CRONTAB_LISTING, { valued: "u" }))
     return [
       {

@@ -30,7 +30,8 @@ export type PermissionConfig = readonly ToolRules[];
 /** A call as judged, before anybody is asked. */
 export interface Judgement {
   decision: Decision;
-  by: Denier;
+  /** `sandboxed`: allowed because the sandbox confines it. */
+  by: Denier | "sandboxed";
   /** `bash "git *" (config.json:4)`; null where no rule was involved. */
   rule: string | null;
   reason: string;

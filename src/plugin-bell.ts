@@ -7,8 +7,8 @@ export function makeBell(ring: (byte: string) => void): Plugin {
   return {
     name: "bell",
     description: "rings the terminal's bell when a turn over 10 s ends",
-    afterTurn: ({ durationMs, interactive }) => {
-      if (interactive && durationMs > MIN_DURATION_MS) ring("\x07");
+    afterTurn: ({ durationMs, interactive, controls }) => {
+      if (interactive && controls && durationMs > MIN_DURATION_MS) ring("\x07");
     },
   };
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { messageOf } from "./errors.ts";
 import { everyEffective } from "./permission-line.ts";
-import type { Plugin, PluginCall } from "./plugin.ts";
+import { mcpNameOf, type Plugin, type PluginCall } from "./plugin.ts";
 import { patternProblem } from "./plugin-pattern.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
@@ -82,7 +82,9 @@ function pluginOf({ name, description, deny }: Manifest): Plugin {
 
 function appliesTo(rule: DenyRule, call: PluginCall): boolean {
   const { tool } = call;
-  return tool !== null && rule.tools.some((wanted) => matchesWildcard(wanted, tool.name));
+  if (tool === null) return false;
+  const names = [tool.name, ...mcpNameOf(call.subjects)];
+  return rule.tools.some((wanted) => names.some((name) => matchesWildcard(wanted, name)));
 }
 
 /** Commands as they really run and as written, paths as written and as they really are, addresses as parsed. */
@@ -94,10 +96,16 @@ function textsFor(rule: DenyRule, call: PluginCall): string[] {
     ]);
   if (rule.pathPattern !== undefined)
     return [
-      ...call.subjects.flatMap((subject) => (subject.kind === "path" ? [subject.path] : [])),
+      ...call.subjects.flatMap((subject) => (subject.kind === "path" ? namesOf(subject.path, call) : [])),
       ...call.writes.flatMap((path) => [path.written, path.realWritten]),
     ];
   return call.subjects.flatMap((subject) =>
     subject.kind === "text" && URL.canParse(subject.text) ? [new URL(subject.text).href] : [],
   );
+}
+
+/** `./private/x` and a link to it are `private/x` all the same. */
+function namesOf(path: string, call: PluginCall): string[] {
+  const facts = call.facts?.(path);
+  return facts ? [path, facts.written, facts.realWritten] : [path];
 }

@@ -15,6 +15,8 @@ export interface PluginCall {
   lines: readonly ShellLine[];
   /** Files it would write: path subjects, and redirections of its command lines. */
   writes: readonly PathFacts[];
+  /** Where a path of a subject really leads; looks at the disk. Absent where there is none to look at. */
+  facts?(path: string): PathFacts;
 }
 
 /** A plugin's word on a call. It can only tighten. */
@@ -29,6 +31,8 @@ export interface PluginVerdict {
 export interface TurnSummary {
   durationMs: number;
   interactive: boolean;
+  /** The terminal takes control bytes; plain mode and what is no terminal take none. */
+  controls: boolean;
 }
 
 export interface Plugin {
@@ -53,6 +57,13 @@ export interface PluginHost {
   appendices(): string[];
   tools(): Tool[];
   isAutoApproved(tool: string): boolean;
+}
+
+/** `mcp__server__tool` of a call that reaches an MCP tool through another one, the name it goes by in rules; else empty. */
+export function mcpNameOf(subjects: readonly Subject[]): string[] {
+  return subjects.flatMap((subject) =>
+    subject.kind === "text" && subject.text.startsWith("mcp__") ? [subject.text] : [],
+  );
 }
 
 /** A host over the enabled plugins, in their order. */

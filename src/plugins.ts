@@ -46,6 +46,11 @@ export function openPlugins(
   return makePluginHost([...builtin, ...installed]);
 }
 
+/** The same builtin plugins with other installed ones: after an install or a removal. */
+export function withInstalled(host: PluginHost, installed: readonly Plugin[]): PluginHost {
+  return makePluginHost([...host.plugins.filter((plugin) => PLUGIN_NAMES.includes(plugin.name)), ...installed]);
+}
+
 function makeBuiltin(name: string, deps: PluginDeps, installed: readonly Plugin[]): Plugin[] {
   const builtin = BUILTINS.find((plugin) => plugin.name === name);
   if (builtin) return [builtin.make(deps)];

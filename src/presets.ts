@@ -64,6 +64,12 @@ export function keyFromEnv(
   return undefined;
 }
 
+/** The key of a protocol's own provider in the environment. */
+export function officialKey(protocol: Protocol, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const preset = presetById(protocol);
+  return preset && keyFromEnv(preset, env)?.key;
+}
+
 function loopbackAsLocalhost(host: string): string {
   return host.replace(/^(?:127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?=:|$)/, "localhost");
 }

@@ -1,18 +1,12 @@
 /** The messages wire: request bodies from messages. Reading answers is provider-anthropic-stream's. */
 import { readAnthropic } from "./provider-anthropic-stream.ts";
-import { cleanInput, cleanJson } from "./provider-arguments.ts";
+import { cleanBody, cleanInput } from "./provider-arguments.ts";
 import { isObject } from "./provider-errors.ts";
+import { itemsOnce } from "./provider-history.ts";
 import { wireId } from "./provider-ids.ts";
 import { wireName, wireTools } from "./provider-schema.ts";
-import {
-  type BuiltRequest,
-  legalMessages,
-  notesOf,
-  ownData,
-  type WireContext,
-  type WireModule,
-} from "./provider-wire.ts";
-import { hostOf, type ModelRequest } from "./provider.ts";
+import { type BuiltRequest, notesOf, ownData, type WireContext, wireItems, type WireModule } from "./provider-wire.ts";
+import { hostOf, type ModelRequest, type ToolDefinition } from "./provider.ts";
 import { thinkingFields } from "./thinking.ts";
 import type { AssistantMessage, AssistantPart, JsonObject, Message, ToolResult, UserPart } from "./types.ts";
 
@@ -21,10 +15,16 @@ export const anthropicWire: WireModule = { build: buildAnthropic, read: readAnth
 const DEFAULT_MAX_TOKENS = 32_000;
 const CACHE_MARK = { type: "ephemeral" };
 
+const toolItem = ({ name, description, schema }: ToolDefinition): JsonObject => ({
+  name,
+  description,
+  input_schema: schema,
+});
+
 function buildAnthropic(request: ModelRequest, context: WireContext): BuiltRequest {
   const offered = wireTools(request.tools, "plain");
-  const tools = offered.tools.map(({ name, description, schema }) => ({ name, description, input_schema: schema }));
-  const messages = mergeRoles(legalMessages(request, context), context);
+  const tools = itemsOnce(offered.tools, toolItem);
+  const messages = wireItems(request, context, {}, (legal) => mergeRoles(legal, context));
   const maxTokens = Math.min(
     request.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     context.facts.maxOutput ?? Number.POSITIVE_INFINITY,
@@ -36,13 +36,13 @@ function buildAnthropic(request: ModelRequest, context: WireContext): BuiltReque
     ...(request.system.trim() !== "" && { system: [{ type: "text", text: request.system }] }),
     messages,
     ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && request.noCalls && { tool_choice: { type: "none" } }),
     stream: true,
     ...fittingThinking(thinking.fields, messages),
     ...formatOf(request, context, thinking.fields),
   };
-  const clean = cleanJson(body);
   const notes = [...offered.notices, ...(thinking.note ? [thinking.note] : [])];
-  return { body: withCacheMarks(isObject(clean) ? clean : body), notes, nameOf: offered.nameOf };
+  return { body: withCacheMarks(cleanBody(body, ["messages", "tools"])), notes, nameOf: offered.nameOf };
 }
 
 function thinkingOf(request: ModelRequest, context: WireContext, maxOutputTokens: number, hasTools: boolean) {
@@ -156,11 +156,13 @@ const blockIn = (data: JsonObject | null): JsonObject | null =>
  * the last two user messages. Set on the way out only, so that stored history never holds a mark.
  */
 function withCacheMarks(body: JsonObject): JsonObject {
-  const messages = Array.isArray(body.messages) ? body.messages.filter(isObject) : [];
-  const users = messages.flatMap((message, at) => (message.role === "user" ? [at] : [])).slice(-2);
-  const marked = messages.map((message, at) =>
-    users.includes(at) ? { ...message, content: markLast(blocksOf(message)) } : message,
-  );
+  const marked = Array.isArray(body.messages) ? body.messages.filter(isObject) : [];
+  for (let at = marked.length - 1, left = 2; at >= 0 && left > 0; at--) {
+    const message = marked[at];
+    if (message?.role !== "user") continue;
+    marked[at] = { ...message, content: markLast(blocksOf(message)) };
+    left--;
+  }
   const system = Array.isArray(body.system) ? body.system.filter(isObject) : null;
   const tools = Array.isArray(body.tools) ? body.tools.filter(isObject) : null;
   return {

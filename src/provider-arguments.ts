@@ -117,6 +117,12 @@ export function cleanInput(input: JsonObject): JsonObject {
   return isObject(clean) ? clean : {};
 }
 
+/** A body made clean; the fields in `done` are so already. */
+export function cleanBody(body: JsonObject, done: readonly string[]): JsonObject {
+  const entries = Object.entries(body);
+  return Object.fromEntries(entries.map(([key, value]) => [key, done.includes(key) ? value : cleanJson(value)]));
+}
+
 /** The value with every text made well-formed and free of NUL. Returns the same object where nothing had to change. */
 export function cleanJson(value: Json): Json {
   if (typeof value === "string") return cleanText(value);

@@ -1,7 +1,7 @@
 /** The chat-completions wire: request bodies from messages. Reading answers is provider-chat-stream's. */
-import { cleanInput, cleanJson } from "./provider-arguments.ts";
+import { cleanBody, cleanInput, cleanText } from "./provider-arguments.ts";
 import { readChat } from "./provider-chat-stream.ts";
-import { isObject } from "./provider-errors.ts";
+import { itemsOnce } from "./provider-history.ts";
 import { type IdRule, wireId } from "./provider-ids.ts";
 import { isStrictSchema, wireName, wireTools } from "./provider-schema.ts";
 import { isGemini, isLocalHost } from "./provider-url.ts";
@@ -9,17 +9,22 @@ import {
   type BuiltRequest,
   dataUrl,
   joinTexts,
-  legalMessages,
   notesOf,
   ownData,
   type WireContext,
+  wireItems,
   type WireModule,
 } from "./provider-wire.ts";
-import { hostOf, type ModelRequest } from "./provider.ts";
+import { hostOf, type ModelRequest, type ToolDefinition } from "./provider.ts";
 import { thinkingFields } from "./thinking.ts";
-import type { AssistantMessage, Json, JsonObject, ToolCallPart, ToolMessage, UserPart } from "./types.ts";
+import type { AssistantMessage, Json, JsonObject, Message, ToolCallPart, ToolMessage, UserPart } from "./types.ts";
 
 export const chatWire: WireModule = { build: buildChat, read: readChat };
+
+const toolItem = ({ name, description, schema }: ToolDefinition): JsonObject => ({
+  type: "function",
+  function: { name, description, parameters: schema },
+});
 
 /** How this endpoint differs from others on the same wire. */
 interface Manner {
@@ -36,16 +41,14 @@ interface Manner {
 function buildChat(request: ModelRequest, context: WireContext): BuiltRequest {
   const manner = mannerOf(request, context);
   const offered = wireTools(request.tools, isGemini(context.endpoint, request.model) ? "gemini" : "plain");
-  const system = request.system.trim() === "" ? [] : [{ role: "system", content: request.system }];
-  const tools = offered.tools.map((tool) => ({
-    type: "function",
-    function: { name: tool.name, description: tool.description, parameters: tool.schema },
-  }));
+  const system = request.system.trim() === "" ? [] : [{ role: "system", content: cleanText(request.system) }];
+  const tools = itemsOnce(offered.tools, toolItem);
   const thinking = thinkingOf(request, context, tools.length > 0);
   const body: JsonObject = {
     model: request.model,
-    messages: [...system, ...messagesOf(request, manner)],
+    messages: [...system, ...itemsOf(request, manner)],
     ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && request.noCalls && { tool_choice: "none" }),
     stream: true,
     stream_options: { include_usage: true },
     ...limitOf(request, context),
@@ -53,12 +56,8 @@ function buildChat(request: ModelRequest, context: WireContext): BuiltRequest {
     ...(context.isOpenAI && { prompt_cache_key: request.sessionId }),
     ...formatOf(request, context),
   };
-  return finished(body, [...offered.notices, ...(thinking.note ? [thinking.note] : [])], offered.nameOf);
-}
-
-function finished(body: JsonObject, notes: string[], nameOf: (name: string) => string): BuiltRequest {
-  const clean = cleanJson(body);
-  return { body: isObject(clean) ? clean : body, notes, nameOf };
+  const notes = [...offered.notices, ...(thinking.note ? [thinking.note] : [])];
+  return { body: cleanBody(body, ["messages", "tools"]), notes, nameOf: offered.nameOf };
 }
 
 function mannerOf(request: ModelRequest, context: WireContext): Manner {
@@ -103,7 +102,13 @@ function formatOf(request: ModelRequest, context: WireContext): JsonObject {
   };
 }
 
-function messagesOf(request: ModelRequest, manner: Manner): JsonObject[] {
+function itemsOf(request: ModelRequest, manner: Manner): JsonObject[] {
+  const { ids, bareContent, joinsText, answersTools, context } = manner;
+  const key = [ids, bareContent, joinsText, answersTools, context.facts.reasoning?.field].join(" ");
+  return wireItems(request, context, { manner: key }, (messages) => messagesOf(messages, manner));
+}
+
+function messagesOf(legal: readonly Message[], manner: Manner): JsonObject[] {
   const messages: JsonObject[] = [];
   let pending: UserPart[] = [];
   const flush = (): void => {
@@ -112,7 +117,7 @@ function messagesOf(request: ModelRequest, manner: Manner): JsonObject[] {
     messages.push({ role: "user", content: userContent(pending, manner) });
     pending = [];
   };
-  for (const message of legalMessages(request, manner.context)) {
+  for (const message of legal) {
     if (message.role === "user") pending.push(...message.content);
     else if (message.role === "assistant") {
       flush();

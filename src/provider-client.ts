@@ -2,6 +2,7 @@
 import { ProviderError, isAbort } from "./errors.ts";
 import { classifyThrown, cutError, isObject } from "./provider-errors.ts";
 import { type Exchange, openExchange } from "./provider-fetch.ts";
+import { bodyText } from "./provider-history.ts";
 import { endpointHeaders } from "./provider-headers.ts";
 import { anthropicBase, isLocalHost, openaiBase } from "./provider-url.ts";
 import { type Endpoint, hostOf, type Wire } from "./provider.ts";
@@ -21,6 +22,8 @@ export interface Call {
   ended: () => boolean;
   /** The error for an answer that stopped without one. */
   cut: () => Error;
+  /** Characters of the body that goes out. */
+  bodyChars: number;
 }
 
 const FIRST_BYTE_LOCAL_MS = 10 * 60_000;
@@ -47,14 +50,21 @@ export function openCall(
     signal,
     now: deps.now,
   });
-  const post = { wire, baseURL: endpoint.baseURL, body, signal, fetch: exchange.fetch };
-  return { events: readEvents(post, exchange), ended: () => exchange.ended, cut: () => cutError(exchange.url) };
+  // The clients are handed an empty body, and ours goes out: they would serialise a long history anew for each request.
+  const text = bodyText(body);
+  const fetch: Exchange["fetch"] = (input, init) => exchange.fetch(input, { ...init, body: text });
+  const post = { wire, baseURL: endpoint.baseURL, signal, fetch };
+  return {
+    events: readEvents(post, exchange),
+    ended: () => exchange.ended,
+    cut: () => cutError(exchange.url),
+    bodyChars: text.length,
+  };
 }
 
 interface Post {
   wire: Wire;
   baseURL: string;
-  body: JsonObject;
   signal: AbortSignal;
   fetch: Exchange["fetch"];
 }
@@ -74,19 +84,19 @@ async function* readEvents(post: Post, exchange: Exchange): AsyncGenerator<JsonO
   if (exchange.failure) throw exchange.failure;
 }
 
-async function postAnthropic({ baseURL, body, signal, fetch }: Post): Promise<AsyncIterable<unknown>> {
+async function postAnthropic({ baseURL, signal, fetch }: Post): Promise<AsyncIterable<unknown>> {
   const { Anthropic } = await import("@anthropic-ai/sdk");
   const client = new Anthropic({ ...QUIET, authToken: null, baseURL: anthropicBase(baseURL), fetch });
   // Not `messages.create`: that prints warnings of its own to the console.
-  return client.post<AsyncIterable<unknown>>("/v1/messages", { body, stream: true, signal });
+  return client.post<AsyncIterable<unknown>>("/v1/messages", { body: {}, stream: true, signal });
 }
 
-async function postOpenAI({ wire, baseURL, body, signal, fetch }: Post): Promise<AsyncIterable<unknown>> {
+async function postOpenAI({ wire, baseURL, signal, fetch }: Post): Promise<AsyncIterable<unknown>> {
   const { OpenAI } = await import("openai");
   const unset = { adminAPIKey: null, organization: null, project: null, webhookSecret: null };
   const client = new OpenAI({ ...QUIET, ...unset, baseURL: openaiBase(baseURL), fetch });
   const path = wire === "chat" ? "/chat/completions" : "/responses";
-  return client.post<AsyncIterable<unknown>>(path, { body, stream: true, signal });
+  return client.post<AsyncIterable<unknown>>(path, { body: {}, stream: true, signal });
 }
 
 /** An SDK's own error, when our fetch never ran: a base URL that is none, mostly. */

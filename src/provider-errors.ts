@@ -35,7 +35,7 @@ export function classifyPayload(value: Json, facts: FailureFacts): ProviderError
   // One code for what every provider says in words of its own; the program's exit code hangs on it.
   const code = refused && isUnknownModel(payload) ? UNKNOWN_MODEL : payload.code || payload.type;
   const message = payload.message || `HTTP ${status ?? "error"} without a message`;
-  const hint = status === 407 ? PROXY_HINT : hintFor(kind, payload, facts.url);
+  const hint = status === 407 ? PROXY_HINT : (hintFor(kind, payload, facts.url) ?? pathHint(status, code, facts.url));
   const retryAfterMs = retryAfterOf(facts.headers, payload.text, facts.now);
   const parameter = payload.parameter ?? parameterIn(payload.message);
   return new ProviderError(toLine(message), {
@@ -188,6 +188,13 @@ function hintFor(kind: ProviderErrorKind, payload: Payload, url: string): string
   if (isUnknownModel(payload)) return "Pick another model; `shiro models` lists what the endpoint offers.";
   if (kind === "shape" && missingV1(url)) return "Is /v1 missing from baseURL?";
   return undefined;
+}
+
+/** "not found" alone leaves open what was looked for, and where. */
+function pathHint(status: number | undefined, code: string, url: string): string | undefined {
+  if (status !== 404 || code !== "" || !URL.canParse(url)) return undefined;
+  const { origin, pathname } = new URL(url);
+  return `HTTP 404 from ${origin}${pathname}: check baseURL and provider.`;
 }
 
 const NAMED_PARAMETER =

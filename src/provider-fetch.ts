@@ -1,4 +1,5 @@
 /** The fetch that both SDKs are given: sees status, type and raw bytes first, and keeps time. Retries nothing and knows no messages. */
+import { collectWhileWaiting } from "./collect.ts";
 import { ProviderError } from "./errors.ts";
 import { networkOptions } from "./network.ts";
 import { Clock, type ClockOptions } from "./provider-clock.ts";
@@ -102,7 +103,7 @@ async function post(
   for (let hops = 0; ; hops++) {
     const network = networkOptions(exchange.url, options.env);
     exchange.proxy = network.proxy || null;
-    const response = await fetch(exchange.url, {
+    const pending = fetch(exchange.url, {
       method: "POST",
       body,
       headers: options.headers,
@@ -113,6 +114,8 @@ async function post(
       timeout: false,
       ...network,
     });
+    collectWhileWaiting();
+    const response = await pending;
     if (response.status < 300 || response.status >= 400) return response;
     const target = redirectTarget(response, exchange.url);
     if (target === null || hops >= MAX_REDIRECTS) throw redirected(response, exchange.url);

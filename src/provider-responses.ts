@@ -1,40 +1,44 @@
 /** The responses wire: request bodies from messages. Reading answers is provider-responses-stream's. */
-import { cleanInput, cleanJson } from "./provider-arguments.ts";
+import { cleanBody, cleanInput } from "./provider-arguments.ts";
 import { isObject } from "./provider-errors.ts";
+import { itemsOnce } from "./provider-history.ts";
 import { wireId } from "./provider-ids.ts";
 import { readResponses } from "./provider-responses-stream.ts";
 import { isStrictSchema, wireName, wireTools } from "./provider-schema.ts";
 import {
   type BuiltRequest,
   dataUrl,
-  legalMessages,
   notesOf,
   ownData,
   type WireContext,
+  wireItems,
   type WireModule,
 } from "./provider-wire.ts";
-import { hostOf, type ModelRequest } from "./provider.ts";
+import { hostOf, type ModelRequest, type ToolDefinition } from "./provider.ts";
 import { thinkingFields } from "./thinking.ts";
 import type { AssistantMessage, AssistantPart, JsonObject, Message, ToolResult, UserPart } from "./types.ts";
 
 export const responsesWire: WireModule = { build: buildResponses, read: readResponses };
 
+const toolItem = ({ name, description, schema }: ToolDefinition): JsonObject => ({
+  type: "function",
+  name,
+  description,
+  parameters: schema,
+  // Left out, it would be true, and schemas of others rarely meet strict mode's rules.
+  strict: false,
+});
+
 function buildResponses(request: ModelRequest, context: WireContext): BuiltRequest {
   const offered = wireTools(request.tools, "plain");
-  const tools = offered.tools.map(({ name, description, schema }) => ({
-    type: "function",
-    name,
-    description,
-    parameters: schema,
-    // Left out, it would be true, and schemas of others rarely meet strict mode's rules.
-    strict: false,
-  }));
+  const tools = itemsOnce(offered.tools, toolItem);
   const thinking = thinkingOf(request, context, tools.length > 0);
   const body: JsonObject = {
     model: request.model,
     ...(request.system.trim() !== "" && { instructions: request.system }),
-    input: inputOf(legalMessages(request, context, true), context),
+    input: wireItems(request, context, { keepLed: true }, (messages) => inputOf(messages, context)),
     ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && request.noCalls && { tool_choice: "none" }),
     stream: true,
     store: false,
     ...(context.facts.reasons !== false && { include: ["reasoning.encrypted_content"] }),
@@ -43,9 +47,8 @@ function buildResponses(request: ModelRequest, context: WireContext): BuiltReque
     prompt_cache_key: request.sessionId,
     ...formatOf(request, context),
   };
-  const clean = cleanJson(body);
   const notes = [...offered.notices, ...(thinking.note ? [thinking.note] : [])];
-  return { body: isObject(clean) ? clean : body, notes, nameOf: offered.nameOf };
+  return { body: cleanBody(body, ["input", "tools"]), notes, nameOf: offered.nameOf };
 }
 
 function thinkingOf(request: ModelRequest, context: WireContext, hasTools: boolean) {

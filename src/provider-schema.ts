@@ -1,5 +1,5 @@
 /** Tool names and schemas as each endpoint takes them. Pure: the same tools give the same bytes, whatever came before. */
-import { createHash } from "node:crypto";
+import { sha256 } from "./digest.ts";
 import { isObject } from "./provider-errors.ts";
 import { inlineRefs } from "./provider-schema-refs.ts";
 import { geminiSchema } from "./provider-schema-gemini.ts";
@@ -19,8 +19,19 @@ export interface WireTools {
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Tools in the order given, first come first served where two share a name; those that can't be mended are left out alone. */
+const known = new WeakMap<readonly ToolDefinition[], Map<SchemaDialect, WireTools>>();
+
+/** `mendTools`, once for each list: a session hands over the same one with every request. */
 export function wireTools(tools: readonly ToolDefinition[], dialect: SchemaDialect): WireTools {
+  const byDialect = known.get(tools) ?? new Map<SchemaDialect, WireTools>();
+  known.set(tools, byDialect);
+  const mended = byDialect.get(dialect) ?? mendTools(tools, dialect);
+  byDialect.set(dialect, mended);
+  return mended;
+}
+
+/** Tools in the order given, first come first served where two share a name; those that can't be mended are left out alone. */
+function mendTools(tools: readonly ToolDefinition[], dialect: SchemaDialect): WireTools {
   const byWireName = new Map<string, string>();
   const kept: ToolDefinition[] = [];
   const notices: string[] = [];
@@ -41,7 +52,7 @@ export function wireTools(tools: readonly ToolDefinition[], dialect: SchemaDiale
 /** A name that every wire takes: itself where it fits, else its readable part and a hash of the whole. */
 export function wireName(name: string): string {
   if (NAME.test(name)) return name;
-  const digest = createHash("sha256").update(name.toWellFormed()).digest("hex").slice(0, 8);
+  const digest = sha256(name.toWellFormed()).slice(0, 8);
   const readable = name.replace(/[^a-zA-Z0-9_-]+/g, "_").replace(/^_+|_+$/g, "");
   return `${readable.slice(0, 55) || "tool"}_${digest}`;
 }

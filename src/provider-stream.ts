@@ -2,6 +2,7 @@
 import { ProviderError } from "./errors.ts";
 import type { Clock } from "./provider-clock.ts";
 import { classifyPayload, classifyThrown, type FailureFacts } from "./provider-errors.ts";
+import { mergeDeltas } from "./provider-merge.ts";
 import { BrokenFrameError, errorIn, type Frame, FrameReader, isEnd, isLast, writeFrame } from "./provider-sse.ts";
 import type { Wire } from "./provider.ts";
 
@@ -84,21 +85,21 @@ export class CleanStream {
 
   /** Hands over what is good; an error behind it waits for the next pull, since it would throw the good away. */
   #pass(controller: ReadableStreamDefaultController<Uint8Array>, frames: Iterable<Frame>): boolean {
-    let passed = false;
+    const good: string[] = [];
     try {
-      for (const frame of frames) {
+      for (const frame of mergeDeltas(frames)) {
         const error = errorIn(frame);
         if (error !== null) throw classifyPayload(error, this.#parts.facts);
         if (isEnd(frame, this.#parts.wire)) this.#parts.exchange.ended = true;
         this.#isFinishing ||= isLast(frame, this.#parts.wire);
-        controller.enqueue(this.#encoder.encode(writeFrame(frame)));
-        passed = true;
+        good.push(writeFrame(frame));
       }
     } catch (error) {
-      if (!passed) throw error;
+      if (good.length === 0) throw error;
       this.#held = { error };
     }
-    return passed;
+    if (good.length > 0) controller.enqueue(this.#encoder.encode(good.join("")));
+    return good.length > 0;
   }
 
   async #fail(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): Promise<void> {

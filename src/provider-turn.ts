@@ -4,6 +4,7 @@ import type { ModelFacts } from "./models.ts";
 import { type ClientDeps, openCall } from "./provider-client.ts";
 import { isModelUnknown } from "./provider-errors.ts";
 import type { CallIds } from "./provider-ids.ts";
+import { HistoryItems } from "./provider-history.ts";
 import { imagesRefused, isReasoningRefused, roomFor } from "./provider-mend.ts";
 import { type Repair, repairBody } from "./provider-repair-apply.ts";
 import { type RepairMemory, repairFor } from "./provider-repair.ts";
@@ -25,6 +26,8 @@ export interface Learned {
   /** The base URL that works, where it isn't the configured one. */
   baseURL: string | null;
   ids: CallIds;
+  /** By wire and model: what earlier requests were made of. */
+  histories: Map<string, HistoryItems>;
 }
 
 export interface TurnDeps extends ClientDeps {
@@ -153,7 +156,7 @@ export class Turn {
       nameOf: built.nameOf,
       ended: call.ended,
       cut: call.cut,
-      bodyChars: () => JSON.stringify(body).length,
+      bodyChars: () => call.bodyChars,
     });
   }
 
@@ -169,7 +172,16 @@ export class Turn {
       origin: originOf(endpoint, this.#request.model),
       keepReasoningFrom: learned.keepReasoningFrom.get(this.#request.model) ?? 0,
       refusedImages: learned.refusedImages,
+      history: this.#history(),
     };
+  }
+
+  #history(): HistoryItems {
+    const { histories } = this.#deps.learned;
+    const key = `${this.#wire}|${this.#request.model}`;
+    const history = histories.get(key) ?? new HistoryItems();
+    histories.set(key, history);
+    return history;
   }
 
   /** Changes something so that the call is worth repeating at once; false when there is nothing left to change. */

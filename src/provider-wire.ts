@@ -2,6 +2,7 @@
 import { OPENING } from "./message.ts";
 import type { ModelFacts } from "./models.ts";
 import { cleanInput } from "./provider-arguments.ts";
+import type { Place, HistoryItems } from "./provider-history.ts";
 import type { CallIds } from "./provider-ids.ts";
 import type { Endpoint, ModelRequest } from "./provider.ts";
 import type {
@@ -36,6 +37,8 @@ export interface WireContext {
   refusedImages: ReadonlySet<string>;
   /** The last message is the model's own and is to be continued (a paused turn). */
   continuing: boolean;
+  /** What earlier requests of this wire and model were made of. */
+  history: HistoryItems;
 }
 
 /** A request in the words of its wire. */
@@ -77,17 +80,48 @@ const REFUSED_IMAGE = "[image left out: the provider did not accept it]";
  * Appending a message to the input only ever appends to the output, or to its last message. `keepLed` keeps the blank texts
  * that reasoning led to, for the wire that pairs the two.
  */
-export function legalMessages(request: ModelRequest, context: WireContext, keepLed = false): Message[] {
+function legalMessages(
+  span: readonly Message[],
+  place: Place,
+  context: WireContext,
+  options: { tools: boolean; keepLed: boolean },
+): Message[] {
   const legal: Message[] = [];
-  for (const [at, message] of request.messages.entries()) {
-    const kept = at < context.keepReasoningFrom ? withoutReasoning(message) : message;
-    const plain = request.tools.length === 0 ? withoutTools(kept) : kept;
-    const clean = cleanMessage(plain, context, keepLed);
+  for (const [at, message] of span.entries()) {
+    const kept = place.from + at < context.keepReasoningFrom ? withoutReasoning(message) : message;
+    const plain = options.tools ? kept : withoutTools(kept);
+    const clean = cleanMessage(plain, context, options.keepLed);
     if (clean) appendMerged(legal, clean);
   }
-  if (legal[0]?.role !== "user") legal.unshift(userText(OPENING));
-  if (legal.at(-1)?.role === "assistant" && !context.continuing) legal.push(userText(CONTINUE));
+  if (place.from === 0 && legal[0]?.role !== "user") legal.unshift(userText(OPENING));
+  if (place.last && legal.at(-1)?.role === "assistant" && !context.continuing) legal.push(userText(CONTINUE));
   return legal;
+}
+
+/**
+ * A request's messages as items of a wire, each clean JSON. `translate` makes items of legal messages; those of finished
+ * steps come from the request before. `manner` stands for whatever else `translate` goes by.
+ */
+export function wireItems(
+  request: ModelRequest,
+  context: WireContext,
+  options: { keepLed?: boolean; manner?: string },
+  translate: (messages: Message[]) => JsonObject[],
+): JsonObject[] {
+  const { origin, facts, keepReasoningFrom, refusedImages } = context;
+  const legal = { tools: request.tools.length > 0, keepLed: options.keepLed ?? false };
+  const key = [origin, facts.vision, keepReasoningFrom, refusedImages.size, legal.tools, options.manner].join("|");
+  return context.history.items(
+    request.messages,
+    key,
+    (span, place) => translate(legalMessages(span, place, context, legal)),
+    (message) => message.role === "assistant" && saysSomething(message),
+  );
+}
+
+/** Something that no cleaning takes away, whatever the endpoint. */
+function saysSomething({ content }: AssistantMessage): boolean {
+  return content.some((part) => part.type === "tool-call" || (part.type === "text" && !isBlankText(part)));
 }
 
 const userText = (text: string): UserMessage => ({ role: "user", content: [{ type: "text", text }] });

@@ -42,6 +42,8 @@ export interface ModelRequest {
   maxOutputTokens: number | null;
   /** Keys the provider's prompt cache. */
   sessionId: string;
+  /** The model may not call the tools that are listed. */
+  noCalls?: boolean;
   /** JSON Schema the answer must satisfy, where the provider offers that. */
   outputSchema?: JsonObject;
 }

@@ -57,4 +57,5 @@ const nothingLearned = (): Learned => ({
   said: new Set(),
   baseURL: null,
   ids: new CallIds(),
+  histories: new Map(),
 });

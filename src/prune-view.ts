@@ -12,7 +12,7 @@ import type {
   UserMessage,
 } from "./types.ts";
 import { callsIn } from "./message.ts";
-import { repair } from "./prune.ts";
+import { Repairer } from "./prune.ts";
 import type { ViewState } from "./session-record.ts";
 import { cutHead } from "./text.ts";
 
@@ -21,6 +21,8 @@ export interface WireView {
   readonly source: Message[];
   /** Not repaired yet: see `wireMessages`. */
   readonly messages: Message[];
+  /** Holds the repaired form of the first `repaired.count` messages. */
+  readonly repaired: { by: Repairer; count: number };
 }
 
 export const WHOLE_VIEW: Readonly<ViewState> = {
@@ -46,7 +48,7 @@ export function openView(source: readonly Message[], state: ViewState = WHOLE_VI
     const gone = index < state.sourceCount ? elided : none;
     messages.push(reduce(message, index < state.reasoningBefore, gone, calls));
   }
-  return { state, source: [...source], messages };
+  return { state, source: [...source], messages, repaired: { by: new Repairer(), count: 0 } };
 }
 
 /** The same view with messages added at its end. Consumes `view`: go on with what is returned. */
@@ -59,9 +61,13 @@ export function extendView(view: WireView, added: readonly Message[]): WireView 
   return view;
 }
 
-/** What to send: the view, made legal. */
-export function wireMessages(view: WireView): Message[] {
-  return repair(view.messages);
+/** What to send: the view, made legal. Only what is new since the last call is looked at. */
+export function wireMessages({ messages, repaired }: WireView): Message[] {
+  for (; repaired.count < messages.length; repaired.count++) {
+    const message = messages[repaired.count];
+    if (message) repaired.by.push(message);
+  }
+  return repaired.by.messages();
 }
 
 /** The newest state that still holds for a transcript of `count` messages; undo and fork shorten it. */

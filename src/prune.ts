@@ -28,11 +28,60 @@ export interface RepairOptions {
  * message comes out the same however the history goes on, so that requests only ever grow at the end.
  */
 export function repair(messages: readonly Message[], options: RepairOptions = {}): Message[] {
-  const history = new History();
-  const usedIds = new Set<string>();
-  const reason = options.reason ?? "interrupted by the user";
-  for (const segment of segmentsOf(messages)) addSegment(history, segment, usedIds, reason);
-  return history.finish();
+  const repairer = new Repairer(options);
+  for (const message of messages) repairer.push(message);
+  return repairer.messages();
+}
+
+/** Repairs a history that grows: what stands before the last assistant message is done once, however often it is asked. */
+export class Repairer {
+  readonly #history = new History();
+  readonly #usedIds = new Set<string>();
+  readonly #reason: string;
+  #open: Segment = { assistant: null, rest: [] };
+
+  constructor(options: RepairOptions = {}) {
+    this.#reason = options.reason ?? "interrupted by the user";
+  }
+
+  push(message: Message): void {
+    if (message.role !== "assistant") return void this.#open.rest.push(message);
+    addSegment(this.#history, this.#open, this.#usedIds, this.#reason);
+    this.#open = { assistant: message, rest: [] };
+  }
+
+  /** The whole history so far, made legal. A new list each time; its messages are not changed later. */
+  messages(): Message[] {
+    const before = this.#history.mark();
+    const names = new Overlay(this.#usedIds);
+    addSegment(this.#history, this.#open, names, this.#reason);
+    const legal = this.#history.finish();
+    this.#history.reset(before);
+    return legal;
+  }
+}
+
+/** Ids that are taken, and those that only the open segment takes so far. */
+class Overlay implements IdSet {
+  readonly #base: IdSet;
+  readonly #own = new Set<string>();
+
+  constructor(base: IdSet) {
+    this.#base = base;
+  }
+
+  has(id: string): boolean {
+    return this.#base.has(id) || this.#own.has(id);
+  }
+
+  add(id: string): void {
+    this.#own.add(id);
+  }
+}
+
+interface IdSet {
+  has(id: string): boolean;
+  add(id: string): unknown;
 }
 
 /** An assistant message and everything up to the next one. The first may lack its assistant message. */
@@ -41,21 +90,8 @@ interface Segment {
   rest: (UserMessage | ToolMessage)[];
 }
 
-function* segmentsOf(messages: readonly Message[]): Generator<Segment> {
-  let segment: Segment = { assistant: null, rest: [] };
-  for (const message of messages) {
-    if (message.role !== "assistant") {
-      segment.rest.push(message);
-      continue;
-    }
-    yield segment;
-    segment = { assistant: message, rest: [] };
-  }
-  yield segment;
-}
-
 // A result counts only before the next assistant message: by then a stand-in has been sent, and what was sent stays.
-function addSegment(history: History, segment: Segment, usedIds: Set<string>, reason: string): void {
+function addSegment(history: History, segment: Segment, usedIds: IdSet, reason: string): void {
   const assistant = segment.assistant && cleanAssistant(segment.assistant);
   const calls = assistant ? callsIn(assistant) : [];
   const renamed = assistant && calls.length > 0 ? renameRepeated(assistant, calls, usedIds) : assistant;
@@ -111,11 +147,7 @@ function standIn(callId: string, name: string, reason: string): ToolResult {
 }
 
 /** Endpoints refuse an id that was used before; the later call and its result get a name of their own. */
-function renameRepeated(
-  message: AssistantMessage,
-  calls: readonly ToolCallPart[],
-  usedIds: Set<string>,
-): AssistantMessage {
+function renameRepeated(message: AssistantMessage, calls: readonly ToolCallPart[], usedIds: IdSet): AssistantMessage {
   const names = calls.map((call) => freshId(call.id, usedIds));
   if (calls.every((call, index) => call.id === names[index])) return message;
   let next = 0;
@@ -125,7 +157,7 @@ function renameRepeated(
   return { ...message, content };
 }
 
-function freshId(id: string, usedIds: Set<string>): string {
+function freshId(id: string, usedIds: IdSet): string {
   let name = id === "" ? "call" : id;
   for (let count = 2; usedIds.has(name); count++) name = `${id}_${count}`;
   usedIds.add(name);
@@ -166,9 +198,23 @@ class History {
     this.#push(message);
   }
 
+  /** The history with its end put right; a list of its own. */
   finish(): Message[] {
-    if (this.#messages.at(-1)?.role === "assistant") this.#push(injected("Continue."));
-    return this.#messages;
+    const ending = this.#messages.at(-1)?.role === "assistant" ? [injected("Continue.")] : [];
+    return [...this.#messages, ...ending];
+  }
+
+  /** Where the history stands now. What was handed out by then is not touched again. */
+  mark(): { count: number; last: Message | undefined } {
+    this.#growing = null;
+    return { count: this.#messages.length, last: this.#messages.at(-1) };
+  }
+
+  /** Takes back what came after a mark. */
+  reset({ count, last }: { count: number; last: Message | undefined }): void {
+    this.#messages.length = count;
+    if (last) this.#messages[count - 1] = last;
+    this.#growing = null;
   }
 
   #push(message: Message): void {

@@ -1,7 +1,5 @@
 /** A range of lines of a file of any size, in bounded memory. Decodes; numbers and labels are for the caller. */
-import { createHash, type Hash } from "node:crypto";
-import { read } from "node:fs";
-import { promisify } from "node:util";
+import { fstatSync, read } from "node:fs";
 import { cutHead } from "./text.ts";
 
 export interface LineRange {
@@ -37,16 +35,24 @@ export interface LinesRead {
   validUtf8: boolean;
 }
 
-const readAt = promisify(read);
+/** Bytes read into the buffer; 0 at the end. `position` null goes on from where the descriptor stands. */
+export function readAt(fd: number, buffer: Buffer, position: number | null): Promise<number> {
+  return new Promise((resolve, reject) =>
+    read(fd, buffer, 0, buffer.length, position, (error, bytesRead) => (error ? reject(error) : resolve(bytesRead))),
+  );
+}
 const CHUNK_BYTES = 1024 * 1024;
+const SMALLEST_BYTES = 16 * 1024;
 
 /** Reads lines from an open file descriptor. CR before LF and a byte order mark are no part of a line. Rejects when aborted. */
 export async function readLines(fd: number, range: LineRange): Promise<LinesRead> {
   const scan = new Scan(range);
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  // A byte more than the file has: its end shows in the first read. Files of /proc say 0 and hold more.
+  const wanted = Math.max(SMALLEST_BYTES, fstatSync(fd).size + 1);
+  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, wanted));
   for (let position = 0; ;) {
     range.signal.throwIfAborted();
-    const { bytesRead } = await readAt(fd, buffer, 0, buffer.length, position);
+    const bytesRead = await readAt(fd, buffer, position);
     if (bytesRead === 0) return scan.end(true);
     position += bytesRead;
     scan.push(buffer.subarray(0, bytesRead));
@@ -57,7 +63,7 @@ export async function readLines(fd: number, range: LineRange): Promise<LinesRead
 class Scan {
   readonly #range: LineRange;
   readonly #lines: Line[] = [];
-  #hash: Hash | null = createHash("sha256");
+  #hash: Bun.CryptoHasher | null = new Bun.CryptoHasher("sha256");
   #seen = 0;
   #taken = 0;
   /** 1-based number of the line that the next byte belongs to. */

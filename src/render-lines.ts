@@ -1,12 +1,5 @@
 /** Small pieces of screen text: durations, token counts, the usage line, marks. Pure; every word is ours, nothing untrusted goes in. */
-import picocolors from "picocolors";
 import type { PublicEvent } from "./types.ts";
-
-export type Colours = ReturnType<typeof picocolors.createColors>;
-
-export function coloursOf(traits: { colour: boolean }): Colours {
-  return picocolors.createColors(traits.colour);
-}
 
 /** Decoration, in ASCII where the locale or the mode asks for it. */
 export interface Marks {
@@ -58,7 +51,7 @@ export function usageLine(line: UsageLine, marks: Marks): string {
   return [
     `${guess}${tokens(inputTokens)} in${cached}`,
     `${guess}${tokens(outputTokens)} out`,
-    cost(costUsd),
+    costUsd === null ? cost(null) : `${guess}${cost(costUsd)}`,
     ...context,
     duration(line.ms),
   ].join(`${marks.dot} `);
@@ -66,10 +59,4 @@ export function usageLine(line: UsageLine, marks: Marks): string {
 
 export function percent(share: number): string {
   return `${Math.round(share * 100)}%`;
-}
-
-/** Plain below two thirds, amber above, red from 90 %. */
-export function contextColour(share: number, colours: Colours): (text: string) => string {
-  if (share >= 0.9) return colours.red;
-  return share >= 2 / 3 ? colours.yellow : (text) => text;
 }

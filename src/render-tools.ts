@@ -1,28 +1,29 @@
 /** Tool calls on screen: one line when a call starts, its live output folded, one line when it ends. Sanitises all it shows. */
 import { diffCounts, diffView } from "./diff-view.ts";
-import { type Colours, coloursOf, duration, type Marks, marksOf } from "./render-lines.ts";
-import { SanitizeStream, sanitize, sanitizeCommandOutput, sanitizeLabel, sanitizeLine } from "./sanitize.ts";
+import { type Colours, coloursOf } from "./render-colours.ts";
+import { duration, type Marks, marksOf } from "./render-lines.ts";
+import { LAST_CHARS, LiveOutput } from "./render-live.ts";
+import { sanitize, sanitizeCommandOutput, sanitizeLabel, sanitizeLine } from "./sanitize.ts";
 import type { TerminalTraits } from "./terminal-traits.ts";
 import { cutMiddle, cutWidth, oneLine } from "./text.ts";
 import type { AgentEvent, JsonObject } from "./types.ts";
 
-/** Live lines of one call before the rest is only counted. */
-const LIVE_LINES = 20;
-/** A live line longer than this is cut: `yes | tr -d '\n'` must not fill a slow link. */
-const LIVE_LINE_CHARS = 2000;
-/** What `/last` can show; of more the middle is missing. */
-const LAST_CHARS = 1_000_000;
 const DIFF_LINES = 40;
 const ERROR_LINES = 3;
 const ERROR_CHARS = 300;
+/** Notes of a call that esc (the loop's word) or ctrl-c (the bash tool's) has ended. */
+const STOPPED_BY_USER: ReadonlySet<string> = new Set(["interrupted", "stopped"]);
 
 type ToolEvent = Extract<AgentEvent, { id: string; name: string } | { type: "tool-output" }>;
 
 interface OpenCall {
   name: string;
   title: string;
+  input: JsonObject;
   begun: boolean;
   live: LiveOutput | null;
+  /** Why it failed, until its end says whose doing that was. */
+  error: string | null;
   explained: boolean;
 }
 
@@ -69,8 +70,7 @@ export class ToolRenderer {
       case "approval":
         return;
       case "tool-call":
-        this.#call(event.id, event.name).title = titleOf(event.input);
-        return;
+        return this.#written(event.id, event.name, event.input);
       case "tool-begin":
         return this.#begin(event.id, event.name, event.title, event.agent);
       case "tool-output":
@@ -97,17 +97,24 @@ export class ToolRenderer {
     this.#front = null;
   }
 
+  #written(id: string, name: string, input: JsonObject): void {
+    const call = this.#call(id, name);
+    call.title = titleOf(input);
+    call.input = input;
+  }
+
   #call(id: string, name: string): OpenCall {
     const known = this.#open.get(id);
     if (known) return known;
-    const call: OpenCall = { name, title: "", begun: false, live: null, explained: false };
+    const call: OpenCall = { name, title: "", input: {}, begun: false, live: null, error: null, explained: false };
     this.#open.set(id, call);
     return call;
   }
 
   #begin(id: string, name: string, title: string, agent: string | undefined): void {
     const call = this.#call(id, name);
-    call.title = title;
+    // A tool that says no more of its calls than its name: what it is given tells them apart.
+    call.title = title === name ? argumentsOf(call.input) : title;
     call.begun = true;
     this.#asked = false;
     this.#front = id;
@@ -150,16 +157,23 @@ export class ToolRenderer {
 
   #failed(id: string, name: string, error: string, agent: string | undefined): void {
     const call = this.#call(id, name);
-    const neverBegan = !call.begun;
-    if (neverBegan) this.#options.print(`${this.#head(call, agent)}\n`);
-    if (call.live) return;
-    this.#remember(plainWords(error));
-    const lines = sanitize(plainWords(error), this.#options.traits).trimEnd().split("\n");
-    for (const line of lines.slice(0, ERROR_LINES))
-      this.#options.say(`  ${this.#colours.red(oneLine(line, ERROR_CHARS, this.#marks.dots))}\n`);
-    if (lines.length > ERROR_LINES) this.#more(lines.length - ERROR_LINES);
+    if (!call.live) this.#remember(plainWords(error));
+    if (call.begun) {
+      if (!call.live) call.error = error;
+      return;
+    }
     // A call that was refused before it ran has no end of its own.
-    if (neverBegan) this.#open.delete(id);
+    this.#open.delete(id);
+    this.#options.print(`${this.#head(call, agent)}\n`);
+    this.#error(error, agent);
+  }
+
+  #error(error: string, agent: string | undefined): void {
+    const lines = sanitize(plainWords(error), this.#options.traits).trimEnd().split("\n");
+    const label = agent ? `[${sanitizeLabel(agent, 40, this.#options.traits)}] ` : "";
+    for (const line of lines.slice(0, ERROR_LINES))
+      this.#options.say(`  ${label}${this.#colours.red(oneLine(line, ERROR_CHARS, this.#marks.dots))}\n`);
+    if (lines.length > ERROR_LINES) this.#more(lines.length - ERROR_LINES);
   }
 
   #denied(event: Extract<AgentEvent, { type: "tool-denied" }>): void {
@@ -187,6 +201,8 @@ export class ToolRenderer {
     const call = this.#call(event.id, event.name);
     this.#open.delete(event.id);
     this.#endLive(call);
+    // Whoever has just stopped it need not be told so at length: that text is for the model.
+    if (call.error !== null && !STOPPED_BY_USER.has(event.note ?? "")) this.#error(call.error, event.agent);
     if (event.diff) this.#diff(event.diff);
     if (event.outcome === "denied" && call.explained) return;
     this.#options.say(`${this.#endColour(event)(`  ${this.#endText(event, call)}`)}\n`);
@@ -197,7 +213,8 @@ export class ToolRenderer {
   #endText(event: Extract<AgentEvent, { type: "tool-end" }>, call: OpenCall): string {
     const { traits } = this.#options;
     const label = event.agent ? `[${sanitizeLabel(event.agent, 40, traits)}] ` : "";
-    const whose = this.#front === event.id || this.#front === null ? "" : ` ${this.#named(call)}`;
+    const colon = event.note === undefined ? "" : ":";
+    const whose = this.#front === event.id || this.#front === null ? "" : `${colon} ${this.#named(call)}`;
     const how =
       event.note === undefined ? event.outcome : howItEnded(event.outcome, sanitizeLabel(event.note, 60, traits));
     return `${label}${how}${whose} (${duration(event.ms)})${event.diff ? this.#counts(event.diff) : ""}`;
@@ -245,73 +262,6 @@ export class ToolRenderer {
   }
 }
 
-/** Live output of one call: the first lines for the screen, all of it, up to a limit, for `/last`. */
-class LiveOutput {
-  readonly #stream: SanitizeStream;
-  readonly #dots: string;
-  #line = "";
-  #shown = 0;
-  #head: string[] = [];
-  #headChars = 0;
-  #tail = "";
-  #dropped = 0;
-  hidden = 0;
-
-  constructor(traits: TerminalTraits) {
-    this.#stream = new SanitizeStream({ mode: "command", ascii: traits.ascii });
-    this.#dots = marksOf(traits).dots;
-  }
-
-  /** Finished lines that are still shown, sanitised. */
-  push(text: string): string[] {
-    this.#keep(text);
-    return this.#lines(this.#stream.push(text));
-  }
-
-  end(): string[] {
-    const lines = this.#lines(this.#stream.end());
-    if (this.#line !== "") lines.push(...this.#lines("\n"));
-    return lines;
-  }
-
-  get whole(): string {
-    const gap = this.#dropped > 0 ? `\n${this.#dots} ${this.#dropped} characters left out ${this.#dots}\n` : "";
-    return this.#head.join("") + gap + this.#tail;
-  }
-
-  #lines(text: string): string[] {
-    const pieces = text.split("\n");
-    const lines: string[] = [];
-    pieces.forEach((piece, index) => {
-      if (this.#line.length < LIVE_LINE_CHARS) this.#line += piece.slice(0, LIVE_LINE_CHARS);
-      if (index === pieces.length - 1) return;
-      if (this.#shown < LIVE_LINES) lines.push(oneLineCut(this.#line, this.#dots));
-      else this.hidden++;
-      this.#shown++;
-      this.#line = "";
-    });
-    return lines;
-  }
-
-  #keep(text: string): void {
-    const room = LAST_CHARS / 2 - this.#headChars;
-    if (room > 0) {
-      this.#head.push(text.slice(0, room));
-      this.#headChars += Math.min(room, text.length);
-    }
-    if (text.length <= room) return;
-    this.#tail += text.slice(Math.max(0, room));
-    // Cut only when twice too long, so that each character is copied a bounded number of times.
-    if (this.#tail.length <= LAST_CHARS) return;
-    this.#dropped += this.#tail.length - LAST_CHARS / 2;
-    this.#tail = this.#tail.slice(-LAST_CHARS / 2);
-  }
-}
-
-function oneLineCut(line: string, dots: string): string {
-  return line.length < LIVE_LINE_CHARS ? line : `${line.slice(0, LIVE_LINE_CHARS - 1)}${dots}`;
-}
-
 /** The front of nobody: every end names its call. */
 const NOBODY = "";
 
@@ -330,6 +280,10 @@ const TITLE_FIELDS = ["command", "path", "pattern", "query", "url", "name", "des
 function titleOf(input: JsonObject): string {
   const value = TITLE_FIELDS.map((field) => input[field]).find((field) => typeof field === "string");
   return typeof value === "string" ? value : "";
+}
+
+function argumentsOf(input: JsonObject): string {
+  return Object.keys(input).length === 0 ? "" : cutMiddle(JSON.stringify(input), 2000).text;
 }
 
 /** What `/last` prints: the whole output, safe for the screen. */

@@ -1,6 +1,8 @@
 /** Agent events → what a person sees. Writes to a sink it is given; reads no keys and asks nothing. Tool calls are in render-tools.ts. */
 import { MarkdownStream } from "./markdown.ts";
-import { type Colours, coloursOf, duration, marksOf, tokens, usageLine } from "./render-lines.ts";
+import { type Colours, coloursOf } from "./render-colours.ts";
+import { duration, marksOf, tokens, usageLine } from "./render-lines.ts";
+import { todosInWords } from "./render-todos.ts";
 import { ToolRenderer } from "./render-tools.ts";
 import type { StatusText } from "./terminal-screen.ts";
 import { endsLine } from "./terminal-style.ts";
@@ -30,6 +32,7 @@ export interface RenderOptions {
 const LONG_WAIT_S = 5;
 // The label is written anew while one waits: a long name would cost more than a slow line has.
 const LABEL_CHARS = 24;
+const NO_BREAK = "\u00a0";
 
 /** One per session: it remembers the last output and answer. */
 export class Renderer {
@@ -133,8 +136,7 @@ export class Renderer {
       case "approval":
         return this.#tool(event);
       case "usage":
-        if (!event.agent) this.#noteUsage(event);
-        return;
+        return this.#noteUsage(event);
       default:
         return this.#report(event);
     }
@@ -143,8 +145,10 @@ export class Renderer {
   #report(event: Exclude<AgentEvent, { type: ReportedElsewhere }>): void {
     switch (event.type) {
       case "todos":
-        return this.print(sanitize(this.#options.todos(event.todos), this.#options.traits));
+        return this.print(sanitize(this.#taskList(event.todos), this.#options.traits));
       case "compacted":
+        // A subagent's memory is nobody else's concern.
+        if (event.agent) return;
         this.print(
           this.#colours.dim(`context compacted: ${event.before} messages pruned to ${event.after} on the wire`),
         );
@@ -160,6 +164,10 @@ export class Renderer {
       default:
         event satisfies never;
     }
+  }
+
+  #taskList(todos: readonly Todo[]): string {
+    return this.#options.traits.plain ? todosInWords(todos) : this.#options.todos(todos);
   }
 
   #text(text: string): void {
@@ -219,7 +227,9 @@ export class Renderer {
   }
 
   #noteUsage(event: Extract<AgentEvent, { type: "usage" }>): void {
-    this.#usage = { contextShare: event.contextShare, estimated: event.usage.estimated ?? false };
+    // One guess among the steps makes the turn's sums a guess.
+    const estimated = this.#usage.estimated || (event.usage.estimated ?? false);
+    this.#usage = { contextShare: event.agent ? this.#usage.contextShare : event.contextShare, estimated };
   }
 
   #notice(level: "info" | "warning" | "error", message: string, agent: string | undefined): void {
@@ -247,15 +257,26 @@ export class Renderer {
   }
 
   #done(event: Extract<AgentEvent, { type: "done" }>): void {
+    this.#doneLines(event);
+    // Hooks of the turn's end and plugins may take their time: a screen without a prompt must not look dead.
+    this.#sink.setStatus("finishing");
+  }
+
+  #doneLines(event: Extract<AgentEvent, { type: "done" }>): void {
     this.#endText();
-    if (event.reason !== "completed" && event.reason !== "error")
-      this.print(this.#colours.yellow(REASONS[event.reason]));
+    const reason = REASONS[event.reason];
+    if (reason !== null) this.print(this.#colours.yellow(reason));
     if (event.reason === "error" && this.#begun)
       this.print(this.#colours.yellow("what came so far is kept; type continue to go on"));
     // A turn that ended before any answer has cost nothing: a row of zeros says nothing.
     if (event.inputTokens + event.outputTokens === 0) return;
     const ms = this.#options.now() - this.#startedAt;
-    this.print(this.#colours.dim(usageLine({ done: event, ms, ...this.#usage }, marksOf(this.#options.traits))));
+    const { dot } = marksOf(this.#options.traits);
+    const line = usageLine({ done: event, ms, ...this.#usage }, marksOf(this.#options.traits));
+    // Broken between two figures, never within one.
+    const glued = line.split(`${dot} `).map((figure) => figure.replaceAll(" ", NO_BREAK));
+    const shown = this.#wrapped(glued.join(`${dot.replace(" ", NO_BREAK)} `)).replaceAll(NO_BREAK, " ");
+    this.print(this.#colours.dim(shown));
   }
 
   /** A screen reader and a pipe take whole lines. */
@@ -291,10 +312,13 @@ type ReportedElsewhere =
   | "approval"
   | Extract<AgentEvent["type"], `tool-${string}`>;
 
-const REASONS: Record<Exclude<Extract<AgentEvent, { type: "done" }>["reason"], "completed" | "error">, string> = {
+/** Null where an event before it has said so in words. */
+const REASONS: Record<Extract<AgentEvent, { type: "done" }>["reason"], string | null> = {
+  completed: null,
+  error: null,
   interrupted: "interrupted",
-  ceiling: "stopped: a ceiling was reached",
-  steps: "stopped: the step limit was reached; type continue to go on",
+  ceiling: null,
+  steps: null,
   timeout: "stopped: the time limit was reached",
   denied: "finished, with tool calls denied",
   schema: "finished without an answer that fits the schema",

@@ -1,13 +1,14 @@
 /** What the interactive loop needs of the rest of the program. An interface only; the composition root implements it. */
+import type { CommandUi } from "./command.ts";
 import type { CommandSet } from "./commands.ts";
 import type { Answer, ApprovalPrompt } from "./approval.ts";
 import type { AskQuestion } from "./tool.ts";
 import type { AgentEvent, Todo } from "./types.ts";
 
-/** Asks the person whether a call may run. */
-export type Ask = (prompt: ApprovalPrompt) => Promise<Answer>;
-/** Puts a question of the model's to the person; null when dismissed. */
-export type Question = (question: AskQuestion) => Promise<string | null>;
+/** Asks the person whether a call may run. Of a turn that `signal` has ended by the time it could be shown, nothing is: a denial. */
+export type Ask = (prompt: ApprovalPrompt, signal?: AbortSignal) => Promise<Answer>;
+/** Puts a question of the model's to the person; null when dismissed, and when `signal` has ended the turn before. */
+export type Question = (question: AskQuestion, signal?: AbortSignal) => Promise<string | null>;
 
 export interface PromptState {
   /** Shown in the prompt unless it is `default`. */
@@ -28,6 +29,10 @@ export interface ReplHost {
   header(): readonly string[];
   /** Lines printed at the end: session id, how to resume, cost. */
   farewell(): readonly string[];
+  /** A question that comes before everything else; null: there is none. Asked only where somebody can answer. */
+  begin?(): ((ui: CommandUi) => Promise<void>) | null;
+  /** The prompt is up, or the first turn has begun: what may take its time can start. */
+  ready?(): void;
   /** One turn. Ends with exactly one `done` event, after an interrupt too. */
   send(text: string, ask: Ask, question: Question): AsyncIterable<AgentEvent>;
   /** esc: the turn is to end. Its events still come. Nothing happens when there is none. */

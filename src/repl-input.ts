@@ -1,6 +1,8 @@
 /** The input line of the interactive loop: keys and lines in, finished texts and intentions out. Knows no session; what a text means is repl.ts. */
 import { completeStep, findCompletions, type CompletionSources } from "./complete.ts";
+import type { Cell } from "./editor.ts";
 import { EditorLine } from "./editor-line.ts";
+import { isAbort } from "./errors.ts";
 import type { Key } from "./keys.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { PromptAssembler } from "./terminal-lines.ts";
@@ -37,6 +39,8 @@ export class ReplInput {
   /** Text before the cursor after the last tab: another one there lists. */
   #tabbed: string | null = null;
   #covered = 0;
+  /** The last tab and the line it was pressed on. */
+  #lastTab: { cells: readonly Cell[]; cursor: number; done: Promise<void> } | null = null;
 
   constructor(terminal: Terminal, actions: InputActions, sources: CompletionSources) {
     this.#terminal = terminal;
@@ -93,7 +97,7 @@ export class ReplInput {
 
   /** Plain mode: the prompt is printed once, for the terminal to edit the line after it. */
   promptPlain(): void {
-    if (!this.#terminal.traits.plain || !this.#terminal.stdinIsTty) return;
+    if (!this.#terminal.traits.plain || !this.#terminal.stdinIsTty || this.#covered > 0) return;
     this.#terminal.screen.write(this.#assembler.open ? "... " : this.#actions.prompt());
     this.#terminal.screen.flush();
   }
@@ -139,8 +143,7 @@ export class ReplInput {
       case "edit":
         return this.#actions.edit();
       case "complete":
-        void this.#complete().catch((error: unknown) => this.#actions.failed(error));
-        return;
+        return this.#tab();
       case "suspend":
         return this.#terminal.suspend();
       case "clear":
@@ -171,6 +174,20 @@ export class ReplInput {
     const text = this.#assembler.end();
     if (text !== null && text.trim() !== "") this.#actions.submit(text);
     this.#actions.eof();
+  }
+
+  /** The second of two quick tabs lists what the first has found; on a line that has changed nobody waits for the first. */
+  #tab(): void {
+    const { cells, cursor } = this.#line.state;
+    const last = this.#lastTab;
+    const again = last?.cells === cells && last.cursor === cursor;
+    const complete = () => this.#complete();
+    const done = again ? last.done.then(complete, complete) : complete();
+    this.#lastTab = { cells, cursor, done };
+    done.catch((error: unknown) => {
+      // Whoever has gone on typing doesn't wait for it any more.
+      if (this.#line.state.cells === cells && !isAbort(error)) this.#actions.failed(error);
+    });
   }
 
   async #complete(): Promise<void> {

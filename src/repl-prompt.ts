@@ -1,5 +1,6 @@
 /** The prompt's text. Pure. */
-import { coloursOf, contextColour, percent } from "./render-lines.ts";
+import { coloursOf, contextColour } from "./render-colours.ts";
+import { percent } from "./render-lines.ts";
 import type { PromptState } from "./repl-host.ts";
 import { sanitizeLabel } from "./sanitize.ts";
 

@@ -17,11 +17,11 @@ export async function showTurn(text: string, { host, dialog, renderer, terminal 
   try {
     const events = host.send(
       text,
-      (prompt) => {
+      (prompt, signal) => {
         renderer.asked(prompt.diff);
-        return dialog.approve(prompt);
+        return dialog.approve(prompt, signal);
       },
-      (question) => dialog.ask(question),
+      (question, signal) => dialog.ask(question, signal),
     );
     for await (const event of events) {
       // Output waits while a question is open, and for a slow terminal.

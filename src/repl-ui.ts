@@ -3,10 +3,12 @@ import type { CommandUi } from "./command.ts";
 import type { Dialog } from "./dialog.ts";
 import { UserError, messageOf } from "./errors.ts";
 import type { Renderer } from "./render.ts";
+import { coloursOf } from "./render-colours.ts";
 import { duration } from "./render-lines.ts";
 import type { ReplHost, ShellOutcome } from "./repl-host.ts";
 import { SanitizeStream, sanitize } from "./sanitize.ts";
 import type { Terminal } from "./terminal.ts";
+import type { TerminalTraits } from "./terminal-traits.ts";
 
 export interface UiParts {
   terminal: Terminal;
@@ -54,6 +56,14 @@ export async function runOwnCommand(
   renderer.endTurn();
   if (outcome.code === 0) return null;
   return `${howItEnded(outcome)} (${duration(outcome.ms)})`;
+}
+
+/** What ctrl-r prints of the step's reasoning: on a second press only what came since `before` was shown. */
+export function reasoningText(text: string, before: string, traits: TerminalTraits): string {
+  const fresh = before !== "" && text.startsWith(before) ? text.slice(before.length) : text;
+  const none = text === "" ? "no reasoning yet" : "no more reasoning yet";
+  const shown = fresh.trim() === "" ? none : sanitize(fresh, traits).trim();
+  return shown.split("\n").map(coloursOf(traits).dim).join("\n");
 }
 
 /** An error of the user's is one line. Anything else is a bug: one line here, its stack with `debug` (SHIRO_DEBUG) at 1. */

@@ -9,14 +9,16 @@ import { Dialog } from "./dialog.ts";
 import { InputRouter } from "./dialog-input.ts";
 import { EXIT, UserError, isAbort } from "./errors.ts";
 import { Renderer } from "./render.ts";
-import { coloursOf, marksOf } from "./render-lines.ts";
+import { coloursOf } from "./render-colours.ts";
+import { marksOf } from "./render-lines.ts";
 import { editExternally } from "./repl-editor.ts";
+import { endRepl } from "./repl-end.ts";
 import type { ReplHost } from "./repl-host.ts";
 import { ReplInput } from "./repl-input.ts";
 import { readLine } from "./repl-line.ts";
 import { promptText } from "./repl-prompt.ts";
 import { showTurn } from "./repl-turn.ts";
-import { commandUi, errorText, type OwnCommand, runOwnCommand } from "./repl-ui.ts";
+import { commandUi, errorText, type OwnCommand, reasoningText, runOwnCommand } from "./repl-ui.ts";
 import { sanitize, sanitizeLabel, sanitizeLine } from "./sanitize.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Clock } from "./terminal-screen.ts";
@@ -32,10 +34,6 @@ export interface ReplOptions {
   /** Aborted by a signal from outside; its reason is the exit code. */
   stop: AbortSignal;
 }
-
-/** A host that can't save within this time doesn't keep a closed terminal's process alive. */
-const CLOSE_MS = 1500;
-const LAST_WORDS_MS = 300;
 
 /** Runs until the user leaves, the terminal goes away or `stop` is aborted. Returns the exit code; the terminal is restored. */
 export async function runRepl(host: ReplHost, terminal: Terminal, options: ReplOptions): Promise<number> {
@@ -57,6 +55,7 @@ class Repl {
   #work: "none" | "turn" | "other" = "none";
   /** ctrl-c was pressed on an empty line: once more leaves. */
   #armed = false;
+  #reasoningShown = "";
   /** Input has ended: leave when what is queued is done. */
   #inputEnded = false;
 
@@ -74,6 +73,7 @@ class Repl {
     this.#dialog = new Dialog(this.#router, {
       opening: () => this.#input.cover(),
       closed: () => this.#input.uncover(),
+      drafting: () => !this.#input.isEmpty,
       interrupt: () => this.#interruptTurn(),
     });
     this.#input = new ReplInput(terminal, this.#actions(), {
@@ -91,11 +91,25 @@ class Repl {
     if (stop.aborted) this.#leave(exitOf(stop.reason));
     this.#background(this.#loadHistory());
     this.#background(this.#showNotices());
-    if (firstPrompt === undefined || firstPrompt.trim() === "") this.#idle();
-    else this.#first(firstPrompt);
+    this.#background(this.#begin(firstPrompt?.trim() ? firstPrompt : null));
     const code = await this.#leaving.promise;
     await this.#end(code);
     return code;
+  }
+
+  /** Nothing is awaited where there is nothing to ask: the prompt is up at once. */
+  async #begin(prompt: string | null): Promise<void> {
+    const question = this.#terminal.stdinIsTty ? this.#host.begin?.() : null;
+    // What is typed before the answer took effect waits in the queue.
+    if (question) this.#work = "other";
+    try {
+      if (question) await question(this.#ui());
+    } finally {
+      this.#work = "none";
+      if (prompt === null) this.#idle();
+      else this.#first(prompt);
+      this.#host.ready?.();
+    }
   }
 
   #actions(): ConstructorParameters<typeof ReplInput>[1] {
@@ -257,8 +271,8 @@ class Repl {
 
   #interruptTurn(): void {
     const dropped = this.#queue.splice(0).length;
-    if (dropped > 0)
-      this.#say(`dropped ${dropped} queued ${dropped === 1 ? "prompt" : "prompts"}; up brings them back`);
+    const back = this.#terminal.traits.plain ? "" : "; up brings them back";
+    if (dropped > 0) this.#say(`dropped ${dropped} queued ${dropped === 1 ? "prompt" : "prompts"}${back}`);
     this.#host.interruptTurn();
   }
 
@@ -269,9 +283,8 @@ class Repl {
 
   #showReasoning(): void {
     const text = this.#host.reasoning();
-    const shown = text === "" ? "no reasoning yet" : sanitize(text, this.#terminal.traits);
-    const { dim } = coloursOf(this.#terminal.traits);
-    this.#renderer.aside(shown.trimEnd().split("\n").map(dim).join("\n"));
+    this.#renderer.aside(reasoningText(text, this.#reasoningShown, this.#terminal.traits));
+    this.#reasoningShown = text;
   }
 
   async #edit(): Promise<void> {
@@ -317,28 +330,12 @@ class Repl {
   }
 
   async #end(code: number): Promise<void> {
-    const { screen } = this.#terminal;
     if (this.#work !== "none") this.#interruptTurn();
-    screen.commitInput();
-    try {
-      // An interrupted turn says its last words first; one that waits for an answer has none.
-      await Promise.race([this.#current, this.#wait(LAST_WORDS_MS)]);
-      await Promise.race([this.#host.close(), this.#wait(CLOSE_MS)]);
-      this.#renderer.endTurn();
-      if (!this.#terminal.hungUp && code !== EXIT.sighup) this.#farewell();
-      screen.flush();
-    } finally {
-      this.#terminal.close();
-    }
-  }
-
-  #farewell(): void {
-    this.#terminal.screen.freshLine();
-    for (const line of this.#host.farewell()) this.#renderer.say(sanitize(line, this.#terminal.traits));
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#options.clock.after(ms, resolve));
+    this.#terminal.screen.commitInput();
+    // The turn that ends now, or a key, must not bring it back.
+    this.#input.cover();
+    const parts = { host: this.#host, terminal: this.#terminal, renderer: this.#renderer, current: this.#current };
+    await endRepl({ ...parts, clock: this.#options.clock }, code);
   }
 }
 

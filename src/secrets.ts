@@ -1,5 +1,6 @@
 /** Which files hold secrets, by name, and which words in a variable's name mean a credential. Touches no file and makes no decision about a call. */
 import type { Decision } from "./types.ts";
+import { matchesWildcard } from "./wildcard.ts";
 
 type SecretRow = readonly [pattern: string, decision: Decision];
 
@@ -40,6 +41,12 @@ export const SECRET_READ_RULES: readonly SecretRow[] = [
   ]),
 ];
 
+/** Whether the contents of a file (its real path, relative to the workspace) are refused by default: for texts that no tool reads. */
+export function refusedByName(relativePath: string): boolean {
+  const path = relativePath.replaceAll("\\", "/").toLowerCase();
+  return SECRET_READ_RULES.findLast(([pattern]) => matchesWildcard(pattern, path))?.[1] === "deny";
+}
+
 const CREDENTIAL_WORDS = ["token", "secret", "password", "passwd", "apikey", "credential", "credentials"];
 const CREDENTIAL_PAIRS = ["api_key", "access_key", "private_key", "secret_key", "auth_key"];
 
@@ -54,7 +61,7 @@ export function isCredentialName(name: string): boolean {
 }
 
 // Parts of SHIRO_HOME that hold no key and no transcript.
-const READABLE_HOME = ["skills", "commands", "registry", "spill", "agents.md"];
+const READABLE_HOME = ["skills", "commands", "agents", "registry", "spill", "agents.md"];
 
 /** Whether a path inside SHIRO_HOME (given relative to it, forward slashes) may hold keys or transcripts. */
 export function isPrivateHomePath(relative: string): boolean {

@@ -18,7 +18,7 @@ import { oneLine } from "./text.ts";
 import type { Message, Todo, ToolResult, UserMessage } from "./types.ts";
 
 /** Tokens and cost of one request, to be added. */
-export type SpendDelta = Omit<Spend, "day" | "requests" | "unpriced">;
+export type SpendDelta = Omit<Spend, "day" | "requests" | "unpriced" | "estimated"> & { estimated?: boolean };
 
 export type SessionEntry =
   /** First line of a new session's journal: the record before anything was said. */
@@ -110,6 +110,7 @@ const plainSchema = v.variant("t", [
       cacheWriteTokens: v.number(),
       costUsd: v.nullable(v.number()),
       subagent: v.boolean(),
+      estimated: v.exactOptional(v.boolean()),
     }),
   }),
 ]);
@@ -181,6 +182,7 @@ function addSpend(record: SessionRecord, delta: SpendDelta, day: string): void {
   row.cacheWriteTokens += delta.cacheWriteTokens;
   row.costUsd = addCost(row.costUsd, delta.costUsd);
   if (delta.costUsd === null) row.unpriced++;
+  if (delta.estimated === true) row.estimated++;
 }
 
 function rowFor(rows: Spend[], delta: SpendDelta, day: string): Spend {
@@ -189,8 +191,9 @@ function rowFor(rows: Spend[], delta: SpendDelta, day: string): Spend {
     return row.day === day && row.provider === provider && row.model === model && row.subagent === subagent;
   });
   if (known) return known;
-  const zero = { requests: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, unpriced: 0 };
-  const row: Spend = { day, provider, model, subagent, ...zero, costUsd: null };
+  const tokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const counts = { requests: 0, ...tokens, unpriced: 0, estimated: 0 };
+  const row: Spend = { day, provider, model, subagent, ...counts, costUsd: null };
   rows.push(row);
   return row;
 }

@@ -37,6 +37,8 @@ export interface Spend {
   costUsd: number | null;
   /** Requests without a known price; their cost is missing from `costUsd`. */
   unpriced: number;
+  /** Requests whose tokens were counted here, since the endpoint reported none. */
+  estimated: number;
   /** True for requests made by subagents. */
   subagent: boolean;
 }
@@ -162,6 +164,7 @@ const spendSchema = v.object({
   cacheWriteTokens: count,
   costUsd: v.nullable(v.number()),
   unpriced: count,
+  estimated: count,
   subagent: v.optional(v.boolean(), false),
 });
 const headerFields = {

@@ -2,38 +2,36 @@
  * One conversation: transcript, loop, persistence and budget put together. The REPL, headless runs and the demo drive it;
  * it knows none of them. What is chosen at start comes in as parts (setup.ts); what can change in between is a field here.
  */
-import { offers, type AgentVariant } from "./agents.ts";
+import type { AgentVariant } from "./agents.ts";
 import type { Ask } from "./approval.ts";
+import { bindEscalation, type LeftAlone } from "./approval-escalation.ts";
 import { runTurn } from "./loop.ts";
 import type { TurnDeps } from "./loop-answer.ts";
-import { callKey } from "./loop-calls.ts";
+import { callKey } from "./loop-prepare.ts";
 import { openCalls, unknownCalls } from "./loop-open.ts";
 import { callsIn, isPrompt, promptText } from "./message.ts";
-import { promptParts, type PromptPart, type PromptState } from "./prompt.ts";
+import type { PromptPart } from "./prompt.ts";
 import type { ModelRequest, ToolDefinition } from "./provider.ts";
-import type { AskUser, ModelChoice, SessionParts } from "./session-parts.ts";
-import { cutMiddle, oneLine, wellFormed } from "./text.ts";
-import { guessUsage } from "./tokens.ts";
-import { jsonSchema } from "./tool-input.ts";
-import type { PreparedCall, Tool, ToolContext } from "./tool.ts";
+import { Ledger } from "./session-ledger.ts";
+import { Offer } from "./session-offer.ts";
+import type { AskQuestionOf, AskUser, BaseToolContext, ModelChoice, SessionParts } from "./session-parts.ts";
+import { agentsOf, type Delegating } from "./subagent-ties.ts";
+import { cutMiddle, wellFormed } from "./text.ts";
+import type { PreparedCall, Tool, ToolContext, ToolLimit } from "./tool.ts";
 import type {
   AgentEvent,
-  AssistantPart,
   JsonObject,
   Message,
   ThinkingLevel,
   Todo,
+  ToolCallPart,
   ToolResult,
-  Usage,
   UserMessage,
   UserPart,
 } from "./types.ts";
 import { ChatUndo, promptTitle } from "./wire-history-undo.ts";
-import { ASSUMED_INPUT_LIMIT, Helper } from "./wire-history-summary.ts";
+import { Helper } from "./wire-history-summary.ts";
 import { WireHistory } from "./wire-history.ts";
-
-const DEFAULT_THRESHOLD_TOKENS = 120_000;
-const DEFAULT_THRESHOLD_SHARE = 0.8;
 
 export class Session {
   readonly parts: SessionParts;
@@ -46,12 +44,18 @@ export class Session {
   outputSchema: JsonObject | null = null;
   #variant: AgentVariant;
   #thinking: ThinkingLevel | null;
-  #fixed: { system: string; tools: ToolDefinition[] } | null = null;
-  #latch = new Set<string>();
+  readonly #offer: Offer;
+  readonly #ledger: Ledger;
+  #begun = false;
+  #limit: ToolLimit | null = null;
+  #nextLimit: ToolLimit | null = null;
+  readonly #ranBefore: string[] = [];
+  readonly #latch: Set<string>;
   #resumed: boolean;
   #commands = new Set<() => void>();
-  #notes: string[] = [];
+  #notes: (string | (() => string | null))[] = [];
   #todosChanged = false;
+  readonly #leftAlone: LeftAlone = new Set();
 
   constructor(parts: SessionParts) {
     this.parts = parts;
@@ -59,22 +63,26 @@ export class Session {
     this.#variant = parts.variant;
     this.#thinking = parts.thinking;
     this.#resumed = parts.file.record.messages.length > 0;
+    this.#ledger = new Ledger({ parts, choice: () => this.choice, history: () => this.history });
+    this.#offer = new Offer(parts, () => this.#variant);
+    this.#latch = parts.parent?.latch ?? new Set();
     for (const call of unknownCalls(parts.file)) this.#latch.add(callKey(call.name, call.input));
     this.helper = new Helper<ModelChoice>({
       model: () => parts.helper ?? this.choice,
       budget: parts.budget,
       meter: parts.meter,
       sessionId: parts.file.id,
-      spent: (model, usage, costUsd) => this.#recordSpend(model, usage, costUsd, true),
+      spent: (model, usage, costUsd) => this.#ledger.record(model, usage, costUsd, true),
     });
     this.history = new WireHistory({
       file: parts.file,
       meter: parts.meter,
-      fixed: () => this.#fixedParts(),
-      threshold: () => this.threshold(),
-      inputLimit: () => this.#inputLimit(),
+      fixed: () => this.#offer.head,
+      threshold: () => this.#ledger.threshold(),
+      inputLimit: () => this.#ledger.inputLimit(),
       summarise: (span, earlier, signal) => this.helper.summarise(span, earlier, null, signal),
       bindsThinking: () => this.choice.facts.bindsThinking,
+      cut: () => this.parts.historyCut?.(),
     });
     this.chatUndo = new ChatUndo(parts.file, this.history);
   }
@@ -98,7 +106,7 @@ export class Session {
 
   setVariant(variant: AgentVariant): void {
     this.#variant = variant;
-    this.#fixed = null;
+    this.#offer.renew();
   }
 
   setThinking(level: ThinkingLevel | null): void {
@@ -110,17 +118,28 @@ export class Session {
     this.parts.file.setModel(choice.presetId, choice.model);
   }
 
+  /** What a skill that the user names in a prompt allows for that turn. */
+  limitNextTurn(limit: ToolLimit | null): void {
+    this.#nextLimit = limit;
+  }
+
+  /** A command that ran for the sake of the prompt to come: undo names it there. */
+  ranForNextPrompt(title: string): void {
+    this.#ranBefore.push(title);
+  }
+
   /** System text and tools are made again for the next request: tools, memory or instructions changed by the user's will. */
   refreshPrompt(): void {
-    this.#fixed = null;
+    this.#offer.renew();
   }
 
+  /** The tools of the requests to come, in wire order. */
   offeredTools(): Tool[] {
-    return this.parts.tools.filter((tool) => offers(this.#variant, tool));
+    return this.#offer.head.offered;
   }
 
-  /** Something the user did that the model should know with its next message. */
-  tell(note: string): void {
+  /** Something the model should know with its next message. A function is asked when that goes out; null: no longer true. */
+  tell(note: string | (() => string | null)): void {
     this.#notes.push(note);
   }
 
@@ -142,16 +161,28 @@ export class Session {
     this.#todosChanged = true;
   }
 
-  /** One turn. `ask` null: nobody can answer. */
-  async *send(content: string | UserPart[], ask: AskUser | null, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  /** One turn. `ask` null: nobody can approve; `question` null: nobody can be asked. */
+  async *send(
+    content: string | UserPart[],
+    ask: AskUser | null,
+    signal: AbortSignal,
+    question: AskQuestionOf | null = null,
+  ): AsyncGenerator<AgentEvent> {
     const { file, gate, undo } = this.parts;
-    if (!this.#resumed) this.#latch.clear();
+    if (!this.#resumed && !this.parts.parent) this.#latch.clear();
     this.#resumed = false;
     this.chatUndo.forget();
     file.setModel(this.choice.presetId, this.choice.model);
     gate.startTurn();
+    this.#leftAlone.clear();
+    this.#limit = this.parts.parent?.limit ?? this.#nextLimit;
+    this.#nextLimit = null;
     this.history.startTurn();
-    const deps = this.#turnDeps(ask);
+    if (!this.#begun) {
+      await this.parts.beforeFirstRequest(signal);
+      this.#begun = true;
+    }
+    const deps = this.#turnDeps(ask, question);
     const text =
       typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
     const open = openCalls(file, text.trim().toLowerCase() === "continue");
@@ -162,35 +193,31 @@ export class Session {
     const place = prompt ? null : this.chatUndo.lastPrompt();
     if (prompt) undo?.beginPrompt(file.record.messages.length, promptTitle(promptText(prompt)));
     else if (place) undo?.resumePrompt(place.index, place.title);
+    for (const title of this.#ranBefore.splice(0)) undo?.recordCommand(title);
     yield* runTurn(prompt, deps, signal, open.toRun.length > 0 ? open : null);
   }
 
-  /** Tokens above which a request is compacted first. */
+  /** Tokens above which a request is compacted first; null: never. */
   threshold(): number | null {
-    const { compactAt } = this.parts;
-    const limit = this.#inputLimit();
-    if (compactAt === null) return null;
-    const wanted = "tokens" in compactAt ? compactAt.tokens : limit * compactAt.share;
-    return Math.floor(Math.min(wanted, limit * ("tokens" in compactAt ? DEFAULT_THRESHOLD_SHARE : 1)));
+    return this.#ledger.threshold();
   }
 
-  /** Share of the threshold in use, an estimate; null when compaction is off. */
+  /** Share of the threshold in use, an estimate; null before the first message. */
   contextShare(): number | null {
-    const threshold = this.threshold() ?? this.#inputLimit();
-    return this.history.messages.length === 0 ? null : this.history.estimate() / threshold;
+    return this.#ledger.contextShare();
   }
 
   /** The prompt's parts, for /context and `shiro prompt`. */
   promptParts(): PromptPart[] {
-    return promptParts(this.#promptState());
+    return this.#offer.promptParts();
   }
 
   systemText(): string {
-    return this.#fixedParts().system;
+    return this.#offer.head.system;
   }
 
   toolDefinitions(): readonly ToolDefinition[] {
-    return this.#fixedParts().tools;
+    return this.#offer.head.tools;
   }
 
   /** `/compact`: a summary takes the place of the whole transcript. */
@@ -202,22 +229,41 @@ export class Session {
     this.chatUndo.forget();
     file.replaceTranscript(message);
     this.history.reopen();
+    this.parts.historyCut?.();
     return { before, by };
   }
 
-  #turnDeps(ask: AskUser | null): TurnDeps {
+  #turnDeps(ask: AskUser | null, question: AskQuestionOf | null): TurnDeps {
     const { gate, budget, finish } = this.parts;
+    const callable = (): ReadonlyMap<string, Tool> => this.#offer.head.callable;
     return {
       provider: this.choice.provider,
       request: () => this.#request(),
-      tools: new Map(this.offeredTools().map((tool) => [tool.name, tool])),
-      admit: (call) =>
-        gate.admit(call, bindAsk(ask, call), () =>
-          this.parts.toolContext(call, new AbortController().signal, () => {}, this),
+      // Asked at every step: what a request offers can be called, also where the offer changed within the turn.
+      get tools() {
+        return callable();
+      },
+      admit: async (call, signal) =>
+        this.#outsidePatterns(call) ??
+        gate.admit(
+          call,
+          bindAsk(ask, call),
+          () =>
+            this.#whole(
+              this.parts.toolContext(call, new AbortController().signal, () => {}, this),
+              null,
+              null,
+            ),
+          { signal },
         ),
       settled: (call, outcome) => gate.record(call, outcome),
-      context: (call, signal, output) => this.#context(call, signal, output),
-      started: (call) => this.parts.file.startCall(call),
+      context: (call, signal, output, emit) => ({
+        ...this.#whole(this.#context(call, signal, output), question, this.#agents(call, { ask, signal, emit })),
+        escalate: bindEscalation(bindAsk(ask, call), call, this.#leftAlone),
+        warn: (message) => emit({ type: "notice", level: "warning", message }),
+      }),
+      toolLimit: () => this.#limit,
+      started: (call) => this.#started(call),
       finished: (result) => this.#finished(result),
       finish,
       title: (call) => titleOf(call),
@@ -228,14 +274,15 @@ export class Session {
         injections: () => this.#injections(),
       },
       budget,
-      account: (usage, request, answer) => this.#account(usage, request, answer),
+      account: (usage, request, answer) => this.#ledger.account(usage, request, answer),
       changedTodos: () => this.#takeTodos(),
       maxSteps: this.parts.maxSteps ?? this.#variant.maxSteps,
+      reports: this.parts.parent !== null,
     };
   }
 
   #request(): Omit<ModelRequest, "messages"> {
-    const { system, tools } = this.#fixedParts();
+    const { system, tools } = this.#offer.head;
     return {
       model: this.choice.model,
       system,
@@ -247,33 +294,46 @@ export class Session {
     };
   }
 
-  #context(call: PreparedCall, signal: AbortSignal, output: (text: string) => void): ToolContext {
-    if (call.tool.name === "bash") this.parts.undo?.recordCommand(titleOf(call));
+  #outsidePatterns(call: PreparedCall): Extract<Awaited<ReturnType<TurnDeps["admit"]>>, { denied: unknown }> | null {
+    if (call.tool.unlimited === true) return null;
+    // A skill that a subagent loads lifts nothing of what holds for its parent.
+    for (const limit of new Set([this.parts.parent?.limit, this.#limit])) {
+      const patterns = limit?.patterns?.[call.tool.name];
+      if (!limit || patterns === undefined || this.parts.gate.fits(call, patterns)) continue;
+      const allowed = `${call.tool.name} ${patterns.map((pattern) => `"${pattern}"`).join(" or ")}`;
+      return {
+        denied: { by: "skill", reason: `skill "${limit.skill}" allows only ${allowed} for the rest of this turn` },
+      };
+    }
+    return null;
+  }
+
+  /** What only the session can give a call. */
+  #whole(base: BaseToolContext, question: AskQuestionOf | null, agents: ToolContext["agents"]): ToolContext {
+    return { ...base, ask: question, agents, limitTools: (limit) => void (this.#limit = limit) };
+  }
+
+  #agents(call: PreparedCall, turn: Pick<Delegating, "ask" | "signal" | "emit">): ToolContext["agents"] {
+    return agentsOf(call, {
+      ...turn,
+      session: this,
+      latch: this.#latch,
+      limit: () => this.#limit,
+      spent: (choice, usage, costUsd) => this.#ledger.record(choice, usage, costUsd, true),
+    });
+  }
+
+  #started(call: ToolCallPart): void {
+    this.parts.file.startCall(call);
+    this.parts.parent?.began();
+  }
+
+  #context(call: PreparedCall, signal: AbortSignal, output: (text: string) => void): BaseToolContext {
+    if (call.tool.name === "bash") {
+      this.parts.undo?.recordCommand(titleOf(call));
+      this.parts.parent?.ranCommand(titleOf(call));
+    }
     return this.parts.toolContext(call, signal, output, this);
-  }
-
-  #fixedParts(): { system: string; tools: ToolDefinition[] } {
-    // Made once: these bytes head every request, and a provider's cache lives on them.
-    this.#fixed ??= {
-      system: promptParts(this.#promptState())
-        .map((part) => part.text)
-        .join("\n\n"),
-      tools: this.offeredTools().map((tool) => ({
-        name: tool.name,
-        description: tool.description,
-        schema: jsonSchema(tool.input),
-      })),
-    };
-    return this.#fixed;
-  }
-
-  #promptState(): PromptState {
-    const tools = this.offeredTools().map((tool) => ({
-      name: tool.name,
-      line: firstSentence(tool.description),
-      asks: this.parts.gate.mayAsk(tool.name),
-    }));
-    return this.parts.promptState(tools, this.#variant);
   }
 
   #userMessage(content: string | UserPart[]): UserMessage {
@@ -283,7 +343,8 @@ export class Session {
   }
 
   #injections(): string[] {
-    const notes = [...this.#notes, ...this.history.injections()];
+    const own = this.#notes.flatMap((note) => (typeof note === "string" ? note : (note() ?? [])));
+    const notes = [...own, ...this.history.injections()];
     this.#notes = [];
     return notes;
   }
@@ -299,40 +360,7 @@ export class Session {
     this.#todosChanged = false;
     return this.parts.file.record.notebook.todos;
   }
-
-  #account(
-    usage: Usage | null,
-    request: ModelRequest,
-    answer: readonly AssistantPart[],
-  ): ReturnType<TurnDeps["account"]> {
-    const counted = usage ?? guessUsage(this.parts.meter, request, answer);
-    if (usage) this.parts.meter.calibrate(this.parts.meter.estimateRaw(request), usage.inputTokens);
-    const costUsd = this.choice.price(counted);
-    this.#recordSpend(this.choice, counted, costUsd, false);
-    return { usage: counted, costUsd, contextShare: this.contextShare() };
-  }
-
-  #recordSpend(choice: ModelChoice, usage: Usage, costUsd: number | null, subagent: boolean): void {
-    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-    this.parts.file.addSpend({
-      provider: choice.presetId,
-      model: choice.model,
-      inputTokens,
-      outputTokens,
-      cacheReadTokens,
-      cacheWriteTokens,
-      costUsd,
-      subagent,
-    });
-  }
-
-  #inputLimit(): number {
-    return this.choice.facts.inputLimit ?? this.choice.facts.context ?? ASSUMED_INPUT_LIMIT;
-  }
 }
-
-/** The default of `compactAt`. */
-export const DEFAULT_COMPACT_AT = { tokens: DEFAULT_THRESHOLD_TOKENS } as const;
 
 /** Turns of a transcript: prompts of the user. */
 export function turnCount(messages: readonly Message[]): number {
@@ -351,9 +379,4 @@ function titleOf(call: PreparedCall): string {
       subject.kind === "command" ? subject.command : subject.kind === "path" ? subject.path : subject.text,
     );
   return cutMiddle(subjects.join(", "), 2000).text;
-}
-
-function firstSentence(text: string): string {
-  const end = /[.:](?:\s|$)/.exec(text);
-  return oneLine(end ? text.slice(0, end.index) : text, 90);
 }

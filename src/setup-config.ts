@@ -47,6 +47,7 @@ function flagsOf(options: Options): Parameters<typeof loadConfig>[0]["flags"] {
     ["model", options.model, "--model"],
     ["baseURL", options.baseUrl, "--base-url"],
     ["agent", options.agent, "--agent"],
+    ["thinking", options.think, "--think"],
     ["maxSpendUsd", options.maxSpendUsd, "--max-spend-usd"],
     ["maxTokens", options.maxTokens, "--max-tokens"],
     ["maxSeconds", options.maxSeconds, "--max-seconds"],

@@ -1,79 +1,47 @@
 /** From command line, environment and configuration to a session that is ready to be spoken to. Asks nobody and prints nothing: what should be said is in the notices. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { findAgent } from "./agents.ts";
-import type { Gate } from "./approval.ts";
-import { Budget } from "./budget.ts";
+import { findAgent, type CustomAgents } from "./agents.ts";
 import { childEnv } from "./child-env.ts";
-import { tightenMode, type Config, type LoadedConfig } from "./config.ts";
-import { keyVariables, resolveEndpoint, type ResolvedEndpoint } from "./endpoint.ts";
+import { tightenMode } from "./config.ts";
+import { keyVariables, resolveEndpoint } from "./endpoint.ts";
 import { loadInstructions, repositoryRoot } from "./instructions.ts";
-import { openMemory, type Memory } from "./memory.ts";
+import { openMemory } from "./memory.ts";
 import { factsFor, lifecycleNotice } from "./models.ts";
 import { networkWarnings } from "./network.ts";
 import { hideOwnVariables } from "./own-environ.ts";
-import { projectPath, spillDir, spillRoot, undoDir, type Home } from "./paths.ts";
-import type { PermissionConfig } from "./permission.ts";
-import type { PluginHost } from "./plugin.ts";
+import { projectPath, spillDir, spillRoot } from "./paths.ts";
+import { withInstalled } from "./plugins.ts";
 import { priceOf } from "./pricing.ts";
 import type { PromptState } from "./prompt.ts";
 import type { Endpoint } from "./provider.ts";
 import { openProvider } from "./providers.ts";
-import { hiddenVariables, makeRedactor, type Redactor } from "./redact.ts";
+import { hiddenVariables, makeRedactor } from "./redact.ts";
 import { configOf, extraDirs } from "./setup-config.ts";
-import { openGate } from "./setup-gate.ts";
+import { openHooks } from "./hooks-turn.ts";
+import { installedPlugins, openGate } from "./setup-gate.ts";
+import { helperModel } from "./setup-helper.ts";
+import { SessionServers } from "./setup-mcp.ts";
+import { agentsOf, openExtensions } from "./setup-extensions.ts";
 import { onlyModel, reported, requirePrice } from "./setup-model.ts";
+import { sandboxOf } from "./setup-sandbox.ts";
+import { partsMaker } from "./setup-parts.ts";
 import type { Notice, SetupQuery } from "./setup-query.ts";
+import { serversOf } from "./setup-servers.ts";
 import { chooseSession } from "./setup-session.ts";
+import type { Setup } from "./setup-types.ts";
 import { createSession } from "./sessions.ts";
-import { DEFAULT_COMPACT_AT, Session } from "./session.ts";
-import type { ModelChoice, SessionParts } from "./session-parts.ts";
+import { Session } from "./session.ts";
+import type { ModelChoice } from "./session-parts.ts";
 import type { SessionFile } from "./session-file.ts";
 import { endAll } from "./spawn.ts";
-import { boundResult, sweepSpills, wireText } from "./spill.ts";
+import { sweepSpills } from "./spill.ts";
 import { TokenMeter } from "./tokens.ts";
-import type { Tool, ToolContext } from "./tool.ts";
-import { openUndo } from "./undo.ts";
-import { openWorkspace, type Workspace } from "./workspace.ts";
+import { VERSION } from "./version.ts";
+import { openWorkspace } from "./workspace.ts";
 
 export type { Notice, SetupQuery } from "./setup-query.ts";
-
-export interface Setup {
-  query: SetupQuery;
-  home: Home;
-  /** Real path of the workspace root. */
-  project: string;
-  config: LoadedConfig;
-  resolved: ResolvedEndpoint;
-  session: Session;
-  workspace: Workspace;
-  gate: Gate;
-  rules: PermissionConfig;
-  plugins: PluginHost;
-  memory: Memory | null;
-  tools: readonly Tool[];
-  redactor: Redactor;
-  childEnv: Record<string, string>;
-  /** What should be said before anything else. */
-  notices: Notice[];
-  /** A model choice for /model and /provider. */
-  choose(endpoint: Endpoint, model: string): ModelChoice;
-  /** A session without files yet. */
-  freshSession(): SessionFile;
-  /** Says once that something can't be saved, and why. */
-  onUnsaved(reason: string): void;
-  /** Where the current session's long results go. */
-  spillDir(): string;
-  /** Another session in place of this one: /clear, /resume, /fork. */
-  switchTo(file: SessionFile): Session;
-  /** Saves, ends children, lets go of locks. */
-  close(): Promise<void>;
-  /** The same without waiting, for signals. */
-  closeNow(): void;
-}
-
-/** Fields that are kept for later versions: silence would look as if they worked. */
-const WITHOUT_EFFECT = ["mcpServers", "hooks", "registryUrl"] as const;
+export type { Setup } from "./setup-types.ts";
 
 /** Throws UserError for what a person must mend first. Nothing is spawned or connected. */
 export async function setUp(query: SetupQuery): Promise<Setup> {
@@ -90,10 +58,11 @@ export async function setUp(query: SetupQuery): Promise<Setup> {
   if (tightenMode(config.path)) warn(`${config.path} was readable by others; its mode is 0600 now`);
   config.reports.forEach(warn);
   networkWarnings(env).forEach(warn);
-  for (const key of WITHOUT_EFFECT)
-    if (values[key] !== undefined) warn(`"${key}" in ${config.path} has no effect in this version`);
 
-  const variant = findAgent(values.agent ?? "default", values.agents);
+  const places = { home: home.path, cwd: query.cwd };
+  const agents = (): CustomAgents => agentsOf(places, values.agents);
+  const extensions = openExtensions(places, { skills: options.skills });
+  const variant = findAgent(values.agent ?? "default", agents());
   const workspace = openWorkspace({ root: query.cwd, extraDirs: extraDirs(query, config, warn) });
   const resolved = await resolveEndpoint(config, env);
   if (resolved.said !== null) notices.push({ level: "info", message: `Using ${resolved.said}.` });
@@ -110,12 +79,12 @@ export async function setUp(query: SetupQuery): Promise<Setup> {
   });
   const choice = await reported(choose(resolved.endpoint, model), resolved.endpoint, env);
   requirePrice(choice, values, query, warn);
+  const other = await helperModel(config, resolved, env);
+  const helper = other && choose(other.endpoint, other.model);
+  if (helper) requirePrice(helper, values, query, warn);
 
   const project = projectPath(query.cwd);
   const memory = options.memory ? openMemory({ home: home.path, project, now: () => new Date(), onUnsaved }) : null;
-  const { gate, plugins, tools, shell, reports, rules } = openGate(query, { home, config, workspace });
-  reports.forEach(warn);
-
   const redactor = makeRedactor(resolved.keys);
   const hidden = hiddenVariables(keyVariables(), values.passEnv ?? []);
   const children = childEnv(env, {
@@ -123,21 +92,75 @@ export async function setUp(query: SetupQuery): Promise<Setup> {
     secretValues: resolved.keys.filter((key) => !(values.passEnv ?? []).some((name) => env[name] === key)),
   });
   hideOwnVariables(keyVariables(), env);
+  const sandbox = sandboxOf(query, { home, config, workspace, report: warn, onUnavailable: onNotice });
+  const mcp = new SessionServers({
+    interactive: query.interactive && query.headless !== true,
+    yolo: options.yolo,
+    audience: () => setup.session,
+    notice: onNotice,
+    openHost: async (servers) =>
+      (await import("./mcp.ts")).makeMcpHost({
+        servers,
+        env,
+        childEnv: children,
+        workspaceRoot: workspace.realRoot,
+        home: home.path,
+        sandbox,
+        version: VERSION,
+        notice: onNotice,
+      }),
+  });
+  await mcp.open(serversOf(query, { home, config }));
+  const hooks = await openHooks(values.hooks, {
+    place: () => ({
+      cwd: query.cwd,
+      shell,
+      env: children,
+      spillDir: setup.spillDir(),
+      redact: (text) => redactor.redact(text),
+      sessionId: setup.session.id,
+    }),
+    notice: onNotice,
+  });
+  const opened = openGate(query, {
+    home,
+    config,
+    workspace,
+    late: () => mcp.known(),
+    skills: () => extensions.skills(),
+    sandbox,
+    ...(hooks && {
+      hooks: {
+        preTool: (call, signal) => hooks.preTool(call, signal),
+        postTool: (call, outcome) => hooks.postTool(call, outcome),
+      },
+    }),
+  });
+  const { gate, tools, shell, reports, rules } = opened;
+  let { plugins, pluginProblems } = opened;
+  reports.forEach(warn);
+  for (const { file, problem } of pluginProblems) warn(`plugin manifest ${file} was skipped: ${problem}`);
+
   const instructions = options.instructions
     ? loadInstructions({ cwd: query.cwd, home: home.path })
     : { files: [], notices: [] };
   instructions.notices.forEach(warn);
+  const unread = extensions.problems().length;
+  if (unread > 0) warn(`${unread} of the files of skills, commands and agents could not be loaded (/skills says why)`);
 
   const promptState = (offered: PromptState["tools"], active: PromptState["variant"]): PromptState => ({
     cwd: query.cwd,
     platform: `${process.platform} ${process.arch}`,
     shell: shell.name,
     git: existsSync(join(repositoryRoot(query.cwd), ".git")),
+    sandbox: sandbox.promptLine(),
     interactive: query.interactive,
+    replies: query.interactive && query.headless !== true,
     tools: offered,
     variant: active,
     appendices: plugins.appendices(),
-    skills: [],
+    skills: offered.some((tool) => tool.name === "skill") ? extensions.skills().list : [],
+    mcp: mcp.lines(),
     memory: (memory?.top() ?? []).map((note) => `- (${note.kind}) ${note.text}`),
     instructions: instructions.files,
   });
@@ -149,71 +172,26 @@ export async function setUp(query: SetupQuery): Promise<Setup> {
     createSession({ home: options.ephemeral ? null : home.path, cwd: project, provider: choice.presetId, model }, deps);
   const file = chooseSession(query, home.path, project, fresh, deps, notices);
 
-  // What a key may have begun in is held back until the call's next piece, or its end.
-  const live = new Map<string, () => void>();
-  const liveOutput = (callId: string, output: (text: string) => void): ((text: string) => void) => {
-    const stream = redactor.stream();
-    const show = (text: string): void => (text === "" ? undefined : output(text));
-    live.set(callId, () => show(stream.end()));
-    return (text) => show(stream.push(text));
-  };
-
-  const partsFor = (target: SessionFile): SessionParts => {
-    const undoPath = undoDir(home.path, target.id);
-    const undo = options.ephemeral ? null : openUndo({ dir: undoPath, notice: onNotice, unsaved: onUnsaved });
-    const spill = spillDir(home.path, target.id);
-    workspace.readableDirs.add(spill);
-    workspace.onWrite = undo === null ? null : (path) => undo.before(path);
-    return {
-      file: target,
-      choice,
-      helper: values.subagentModel === undefined ? null : choose(resolved.endpoint, values.subagentModel),
-      variant,
-      thinking: options.think ?? values.thinking ?? null,
-      tools,
-      gate,
-      budget: new Budget(
-        {
-          maxSpendUsd: values.maxSpendUsd ?? null,
-          maxTokens: values.maxTokens ?? null,
-          maxSeconds: values.maxSeconds ?? null,
-        },
-        {
-          inputTokens: target.record.inputTokens,
-          outputTokens: target.record.outputTokens,
-          cacheReadTokens: target.record.cacheReadTokens,
-          costUsd: target.record.costUsd ?? 0,
-        },
-      ),
-      meter,
-      undo,
-      maxSteps: options.maxSteps,
-      maxOutputTokens: values.maxOutputTokens ?? null,
-      compactAt: compactAt(values.compactAt),
-      promptState,
-      toolContext: (call, signal, output, session): ToolContext => ({
-        callId: call.id,
-        signal,
-        workspace,
-        childEnv: children,
-        spillDir: spill,
-        mayRead: (path) => gate.mayRead(path),
-        redact: (text) => redactor.redact(text),
-        output: liveOutput(call.id, output),
-        vision: session.choice.facts.vision === true,
-        todos: { get: () => target.record.notebook.todos, set: (todos) => session.setTodos(todos) },
-        memory,
-        ask: null,
-        onCommand: (kill) => session.onCommand(kill),
-      }),
-      finish: async (text, call) => {
-        live.get(call.id)?.();
-        live.delete(call.id);
-        const clean = redactor.redact(text);
-        return call.tool.bounded === true ? wireText(clean) : boundResult(clean, { dir: spill, callId: call.id });
-      },
-    };
-  };
+  const partsFor = partsMaker({
+    query,
+    values,
+    home: home.path,
+    choice,
+    helper,
+    variant,
+    tools: () => [...tools, ...mcp.tools()],
+    gate,
+    workspace,
+    childEnv: children,
+    sandbox,
+    redactor,
+    memory,
+    mcp,
+    meter,
+    promptState,
+    onNotice,
+    onUnsaved,
+  });
 
   const setup: Setup = {
     query,
@@ -225,11 +203,34 @@ export async function setUp(query: SetupQuery): Promise<Setup> {
     workspace,
     gate,
     rules,
-    plugins,
+    get plugins() {
+      return plugins;
+    },
+    get pluginProblems() {
+      return pluginProblems;
+    },
+    reloadPlugins() {
+      const installed = installedPlugins(options.plugins, home.path);
+      pluginProblems = installed.problems;
+      plugins = withInstalled(plugins, installed.plugins);
+      // Manifests add nothing to the prompt, so that stays as it is.
+      gate.usePlugins(plugins);
+    },
+    hooks,
+    mcp,
     memory,
-    tools,
+    tools: () => [...tools, ...mcp.tools()],
+    extensions,
+    agents,
+    refreshSkills() {
+      if (extensions.rereadSkills("changed")) setup.session.refreshPrompt();
+    },
+    reloadSkills() {
+      if (extensions.rereadSkills("always")) setup.session.refreshPrompt();
+    },
     redactor,
     childEnv: children,
+    sandbox,
     notices,
     choose,
     freshSession: fresh,
@@ -242,11 +243,14 @@ export async function setUp(query: SetupQuery): Promise<Setup> {
       return setup.session;
     },
     async close() {
-      await Promise.all([setup.session.parts.file.close(), endAll()]);
+      await Promise.all([setup.session.parts.file.close(), mcp.close(), endAll()]);
+      sandbox.close();
       sweepSpills(spillRoot(home.path), Date.now());
     },
     closeNow() {
       setup.session.parts.file.closeNow();
+      sandbox.close();
+      mcp.closeNow();
     },
   };
   begun = true;
@@ -261,10 +265,4 @@ function oneWarning(say: (message: string) => void): (reason: string | null, mes
     said = true;
     say(message ?? `Saving fails (${reason}). The session, undo and notes are kept in memory; saving is tried again.`);
   };
-}
-
-function compactAt(value: Config["compactAt"]): SessionParts["compactAt"] {
-  if (value === undefined) return DEFAULT_COMPACT_AT;
-  if (value === "off") return null;
-  return typeof value === "number" ? { tokens: value } : { share: Number(value.slice(0, -1)) / 100 };
 }

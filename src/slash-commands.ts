@@ -1,8 +1,12 @@
 /** The slash commands of the interactive program, put together from their families. */
 import type { Command } from "./command.ts";
 import { costCommands } from "./command-cost.ts";
+import { extensionCommands } from "./command-extensions.ts";
+import { mcpCommands } from "./command-mcp.ts";
 import { modelCommands } from "./command-model.ts";
 import { permissionCommands } from "./command-permissions.ts";
+import { pluginCommands } from "./command-plugins.ts";
+import { sandboxCommands } from "./command-sandbox.ts";
 import { sessionCommands } from "./command-session.ts";
 import { stateCommands } from "./command-state.ts";
 import { viewCommands } from "./command-view.ts";
@@ -17,6 +21,10 @@ export function slashCommands(host: Interactive): Command[] {
     ...sessionCommands(host),
     ...stateCommands(host),
     ...permissionCommands(host),
+    ...sandboxCommands(host),
+    ...pluginCommands(host),
+    ...mcpCommands(host),
     ...costCommands(host),
+    ...extensionCommands(host),
   ];
 }

@@ -1,7 +1,10 @@
 /** Runs one child in a session of its own: bounded output, a deadline, and nothing left behind. Knows no shell and no tool. */
+import { closeSync } from "node:fs";
 import { errnoOf } from "./errors.ts";
 import { HeadTail, LineCleaner, LivePieces, looksBinary, SpillFile } from "./spawn-capture.ts";
 import { endFamily, isAlive, killFamily, type Family } from "./spawn-group.ts";
+import { openPipe, preparePipes } from "./spawn-pipe.ts";
+import { beforeAnyEnd } from "./spawn-signals.ts";
 
 /** After the child's exit its pipe is read this long: a background child may hold it open for ever. */
 const DRAIN_MS = 250;
@@ -19,6 +22,8 @@ export interface SpawnRequest {
   callId: string;
   timeoutMs: number;
   signal: AbortSignal;
+  /** What it may read; default: nothing. */
+  stdin?: string;
   /** Where the whole output goes when it is longer than what is kept. */
   spillPath: string;
   /** Takes keys out of what goes there and of what is kept. Must leave what it has replaced alone. */
@@ -27,6 +32,8 @@ export interface SpawnRequest {
   onOutput?(text: string): void;
   /** cmd.exe parses its own command line; quoting it again would break it. */
   verbatimArguments?: boolean;
+  /** Gives it a pipe as descriptor 3 and keeps what it writes there. */
+  report?: boolean;
 }
 
 export interface SpawnResult {
@@ -40,9 +47,12 @@ export interface SpawnResult {
   /** Something it started is still running; `endAll` ends it. */
   background: boolean;
   spill: { path: string; capped: boolean } | null;
+  /** What came on descriptor 3, where that was asked for. */
+  report?: string;
 }
 
 const families = new Set<Family>();
+let isWatchingEnd = false;
 
 /** Thrown when the program could not be started at all: nothing has run. */
 export class SpawnError extends Error {
@@ -55,15 +65,17 @@ export class SpawnError extends Error {
  */
 export async function runCommand(request: SpawnRequest): Promise<SpawnResult> {
   request.signal.throwIfAborted();
+  await preparePipes();
   const startedAt = performance.now();
   const mark = `${request.callId.replace(/[^\w.-]/g, "_").slice(0, 64)}.${crypto.randomUUID()}`;
-  const child = startChild(request, mark);
+  const { child, stdout: out, stderr: err } = startChild(request, mark);
   const family: Family = { pid: child.pid, mark };
   families.add(family);
+  const report = request.report ? readReport(child) : null;
   const spill = new SpillFile(request.spillPath, request.redact);
   const live = limitLive(request.onOutput);
   const targets = { spill, live, redact: request.redact ?? ((text: string) => text) };
-  const streams = [openStream(child.stdout, targets), openStream(child.stderr, targets)] as const;
+  const streams = [openStream(out, targets), openStream(err, targets)] as const;
   const ended = await raceToEnd(child.exited, request);
   if (ended !== "exited") await endFamily(family);
   await Promise.race([Promise.all(streams.map((stream) => stream.done)), Bun.sleep(DRAIN_MS)]);
@@ -79,14 +91,29 @@ export async function runCommand(request: SpawnRequest): Promise<SpawnResult> {
     ms: performance.now() - startedAt,
     background,
     spill: spill.close(),
+    ...(report === null ? {} : { report: await report }),
   };
+}
+
+/**
+ * Has `endAll` and `killAll` end a child that was started elsewhere and lives longer than one call. Returns the undoing.
+ * It is killed before any other end of this process as well: a crash, a signal that nobody handles.
+ */
+export function adoptFamily(family: Family): () => void {
+  families.add(family);
+  if (!isWatchingEnd) beforeAnyEnd(killAll);
+  isWatchingEnd = true;
+  return () => void families.delete(family);
 }
 
 /** Ends every child that is still running, and what those started. For the end of the program. */
 export async function endAll(): Promise<void> {
-  const ending = [...families];
-  families.clear();
-  await Promise.all(ending.map((family) => endFamily(family)));
+  // Each stays listed until it is gone: the program may lose its patience before that, and then `killAll` needs the rest.
+  const end = async (family: Family): Promise<void> => {
+    await endFamily(family);
+    families.delete(family);
+  };
+  await Promise.all([...families].map(end));
 }
 
 /** `endAll` for when there is no time left to wait: everything is killed at once. */
@@ -95,16 +122,49 @@ export function killAll(): void {
   families.clear();
 }
 
-type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
+type Child = Bun.Subprocess<"ignore" | Uint8Array, "pipe" | number, "pipe" | number>;
 
-function startChild(request: SpawnRequest, mark: string): Child {
+interface Started {
+  child: Child;
+  stdout: Source;
+  stderr: Source;
+}
+
+/** One output of a child. */
+interface Source {
+  read(): ReadableStream<Uint8Array>;
+  close(): void;
+}
+
+function startChild(request: SpawnRequest, mark: string): Started {
+  const pipes = [openPipe(), openPipe()] as const;
+  const [out, err] = pipes;
+  try {
+    const child = spawnChild(request, mark, [out?.child ?? "pipe", err?.child ?? "pipe"]);
+    return { child, stdout: out ?? sourceOf(child.stdout), stderr: err ?? sourceOf(child.stderr) };
+  } catch (error) {
+    for (const pipe of pipes) pipe?.close();
+    throw error;
+  } finally {
+    for (const pipe of pipes) pipe?.closeChildEnd();
+  }
+}
+
+function sourceOf(output: Child["stdout"]): Source {
+  if (output instanceof ReadableStream) return { read: () => output, close: () => {} };
+  throw new Error("no pipe for the child's output");
+}
+
+function spawnChild(request: SpawnRequest, mark: string, output: ["pipe" | number, "pipe" | number]): Child {
   try {
     return Bun.spawn([...request.argv], {
       cwd: request.cwd,
       env: { ...request.env, SHIRO_CALL: mark },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
+      stdio: [
+        request.stdin === undefined ? "ignore" : new TextEncoder().encode(request.stdin),
+        ...output,
+        ...(request.report ? (["pipe"] as const) : []),
+      ],
       // setsid(2): a group of its own to end, and no terminal that it could read a password from.
       detached: process.platform !== "win32",
       windowsHide: true,
@@ -112,6 +172,22 @@ function startChild(request: SpawnRequest, mark: string): Child {
     });
   } catch (cause) {
     throw new SpawnError(startProblem(request, errnoOf(cause)), { cause });
+  }
+}
+
+/** Bounded: a program that keeps the pipe and fills it is no launcher of ours. */
+const REPORT_MS = 2000;
+
+/** Everything the child writes to descriptor 3 until it, or what it becomes, has closed it. Closes our end. */
+async function readReport(child: Child): Promise<string> {
+  const fd = child.stdio[3];
+  if (typeof fd !== "number") return "";
+  const whole = Bun.file(fd).text();
+  try {
+    // Its end comes with the exit at the latest, unless somebody else holds the pipe.
+    return await Promise.race([whole, child.exited.then(() => Bun.sleep(REPORT_MS)).then(() => "")]);
+  } finally {
+    closeSync(fd);
   }
 }
 
@@ -167,7 +243,7 @@ interface Targets {
   redact(text: string): string;
 }
 
-function openStream(source: ReadableStream<Uint8Array>, targets: Targets): OpenStream {
+function openStream(source: Source, targets: Targets): OpenStream {
   const sink = openSink(targets);
   let isOpen = true;
   const take = (bytes: Uint8Array): boolean => {
@@ -180,7 +256,7 @@ function openStream(source: ReadableStream<Uint8Array>, targets: Targets): OpenS
     isOpen = false;
     return sink.end();
   };
-  return { done: pump(source.getReader(), take), close };
+  return { done: pump(source.read().getReader(), take).finally(source.close), close };
 }
 
 async function pump(reader: ChunkReader, take: (bytes: Uint8Array) => boolean): Promise<void> {

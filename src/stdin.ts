@@ -1,8 +1,10 @@
 /** What stdin is and what it says: the contract of pipes. Knows no prompt format but the labelled block. */
-import { fstatSync, read } from "node:fs";
-import { promisify } from "node:util";
+import { fstatSync } from "node:fs";
+import { orAborted } from "./abort.ts";
 import { UserError, errnoOf } from "./errors.ts";
 import { STDIN_BLOCK } from "./message.ts";
+import { isTerminal } from "./output-fd.ts";
+import { readAt } from "./read-lines.ts";
 
 export type StdinKind = "terminal" | "nothing" | "file" | "pipe" | "socket" | "directory";
 
@@ -15,7 +17,7 @@ export function stdinKind(): StdinKind {
     if (stat.isFIFO()) return "pipe";
     if (stat.isSocket()) return "socket";
     // A character device that is no terminal is /dev/null or as good as it: /dev/zero would never end.
-    return process.stdin.isTTY ? "terminal" : "nothing";
+    return isTerminal(0) ? "terminal" : "nothing";
   } catch (error) {
     if (errnoOf(error) === "EBADF") return "nothing";
     throw error;
@@ -66,9 +68,9 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** A redirected file from where the program before us stopped reading it; Bun's stream would begin at its start. */
 async function* fromHere(): AsyncGenerator<Uint8Array> {
-  const readSome = promisify(read);
   for (;;) {
-    const { bytesRead, buffer } = await readSome(0, Buffer.alloc(64 * 1024), 0, 64 * 1024, null);
+    const buffer = Buffer.alloc(64 * 1024);
+    const bytesRead = await readAt(0, buffer, null);
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
   }
@@ -112,19 +114,6 @@ async function firstPiece(
   } finally {
     clearTimeout(notice);
     if (giveUp) clearTimeout(giveUp);
-  }
-}
-
-/** The work's value, or the signal's reason: a pipe that never ends must not hold an interrupted run. */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 

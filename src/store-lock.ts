@@ -1,8 +1,8 @@
 /** Lock files among the processes that share a state directory, and across a reboot. Advisory; knows nothing of what is locked. */
-import { randomBytes } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync, utimesSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
+import { randomHex } from "./digest.ts";
 import { errnoOf } from "./errors.ts";
 import { problemOf, writeFully, type StoreProblem } from "./store.ts";
 
@@ -160,7 +160,7 @@ function isHolder(value: unknown): value is Holder {
 }
 
 function self(): Holder {
-  const token = randomBytes(8).toString("hex");
+  const token = randomHex(8);
   return { pid: process.pid, boot: bootId(), host: hostname(), started: startOf(process.pid), token };
 }
 

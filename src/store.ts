@@ -1,5 +1,4 @@
 /** Small files that must never be seen half-written: atomic JSON, private modes, reasons instead of exceptions. Knows no format but JSON. */
-import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -14,6 +13,7 @@ import {
 } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { randomHex } from "./digest.ts";
 import { errnoOf, messageOf } from "./errors.ts";
 
 /** Why something could not be saved. `reason` is one line for a person. */
@@ -172,7 +172,7 @@ function followLink(path: string): string {
 }
 
 function temporaryName(target: string): string {
-  return join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
+  return join(dirname(target), `.${basename(target)}.${randomHex(6)}.tmp`);
 }
 
 function discard(path: string): void {

@@ -1,31 +1,46 @@
-/** `shiro trust`: shows what this directory's own configuration asks for and records the user's consent to exactly that content. */
+/** `shiro trust`: shows what this directory's own settings and commands ask for and records the user's consent to exactly that content. */
 import type { Args } from "./args.ts";
 import { openDialog } from "./dialog-alone.ts";
 import { EXIT, UserError } from "./errors.ts";
+import { refuseInsideSession } from "./inside-session.ts";
 import type { Output } from "./output.ts";
-import { loadProjectConfig } from "./project-config.ts";
+import { barred } from "./registry-view.ts";
 import { sanitize } from "./sanitize.ts";
 import { configOf } from "./setup-config.ts";
 import { terminalTraits } from "./terminal-traits.ts";
 import { recordTrust } from "./trust.ts";
+import { projectTrustItems, type TrustItem } from "./trust-project.ts";
 
 interface TrustIo {
   stdout: Output;
+  stderr: Output;
   env: Record<string, string | undefined>;
   cwd: string;
 }
 
 export async function runTrust(args: Args, io: TrustIo): Promise<number> {
   const { home } = configOf({ options: args.options, env: io.env, cwd: io.cwd });
-  const found = loadProjectConfig(io.cwd, home.path);
-  if (!found) return say(io, "This directory has no .shiro/config.json: there is nothing to trust.");
-  if (found.content === "") throw new UserError(found.notices[0] ?? `${found.realPath} can't be read`);
-  say(io, `${found.realPath} (${found.state}):\n${found.content}`);
-  if (found.state === "trusted") return EXIT.done;
-  if (!args.options.force && !(await confirmed(io))) return say(io, "Not trusted; it stays without effect.");
-  const problem = await recordTrust(home.path, { realPath: found.realPath, content: found.content }, new Date());
+  refuseInsideSession(io.env, "shiro trust", "/trust, or a shell of your own");
+  const { items, notices } = projectTrustItems(io.cwd, home.path);
+  const [notice] = notices;
+  if (notice !== undefined && items.length === 0) throw new UserError(notice);
+  for (const line of notices) io.stderr.write(`shiro: ${sanitize(line)}\n`);
+  if (items.length === 0)
+    return say(
+      io,
+      "This directory has no .shiro/config.json and no commands that run anything: there is nothing to trust.",
+    );
+  for (const item of items) await decide(item, home.path, args, io);
+  return EXIT.done;
+}
+
+async function decide(item: TrustItem, home: string, args: Args, io: TrustIo): Promise<void> {
+  say(io, `${item.realPath} (${item.state}):\n${barred(item.content)}`);
+  if (item.state === "trusted") return;
+  if (!args.options.force && !(await confirmed(item, io))) return void say(io, "Not trusted; it stays without effect.");
+  const problem = await recordTrust(home, item, new Date());
   if (problem) throw new UserError(`Trust was not recorded: ${problem.reason}`);
-  return say(io, "Trusted, as long as the file stays as it is.");
+  say(io, "Trusted, as long as the file stays as it is.");
 }
 
 function say(io: TrustIo, text: string): number {
@@ -33,7 +48,7 @@ function say(io: TrustIo, text: string): number {
   return EXIT.done;
 }
 
-async function confirmed(io: TrustIo): Promise<boolean> {
+async function confirmed(item: TrustItem, io: TrustIo): Promise<boolean> {
   if (!process.stdin.isTTY) throw new UserError("shiro trust asks first: run it in a terminal, or give --force");
   const traits = terminalTraits(io.env, {
     stdinIsTty: true,
@@ -42,7 +57,9 @@ async function confirmed(io: TrustIo): Promise<boolean> {
   });
   const alone = openDialog(traits, () => {});
   try {
-    return await alone.dialog.yesNo("Let these rules count in this directory?");
+    return await alone.dialog.yesNo(
+      `Let ${item.what === "settings" ? "these settings" : item.what} count in this directory?`,
+    );
   } finally {
     alone.close();
   }

@@ -1,5 +1,5 @@
 /** The real process as the terminal's surroundings: its streams, its signals, its clock. The only place of the family that touches globals' types. */
-import type { TerminalIo } from "./terminal.ts";
+import type { TerminalIo } from "./terminal-io.ts";
 import type { Clock } from "./terminal-screen.ts";
 
 /** Milliseconds since the program began, which no clock change moves. */

@@ -14,7 +14,7 @@ import {
 } from "./editor-view.ts";
 import { endsLine, openStyles } from "./terminal-style.ts";
 import type { TerminalTraits } from "./terminal-traits.ts";
-import { cutWidth } from "./text.ts";
+import { cutWidth, displayWidth } from "./text.ts";
 
 /** Timers, handed in. Each returns the function that stops it. */
 export interface Clock {
@@ -43,6 +43,16 @@ export interface InputShown {
 const FRAME_MS = 250;
 const LABEL_MS = 3000;
 
+interface Indicator {
+  text: StatusText;
+  drawn: boolean;
+  frame: number;
+  drawnAt: number;
+  /** Columns before the cursor. */
+  column: number;
+  stop: () => void;
+}
+
 export class Screen {
   readonly #device: ScreenDevice;
   readonly #traits: TerminalTraits;
@@ -53,10 +63,12 @@ export class Screen {
   /** Output after the last line end that has not been written because the input line is shown. */
   #partial = "";
   #atLineStart = true;
+  /** Another program has the terminal: what is written waits, and nothing is drawn. */
+  #aside = false;
   /** Styles that output has opened and not closed; the input line is drawn without them. */
   #style = "";
   #input: { shown: InputShown; view: InputView } | null = null;
-  #status: { text: StatusText; drawn: boolean; frame: number; drawnAt: number; stop: () => void } | null = null;
+  #status: Indicator | null = null;
 
   constructor(device: ScreenDevice, traits: TerminalTraits, clock: Clock, frames: readonly string[] = ["-"]) {
     this.#device = device;
@@ -75,7 +87,8 @@ export class Screen {
   /** Ends the line being written, if any. */
   freshLine(): void {
     this.flush();
-    if (!this.#atLineStart || this.#partial !== "") this.write("\n");
+    const atLineStart = endsLine(this.#pending.join(""), this.#atLineStart && this.#partial === "");
+    if (!atLineStart) this.write("\n");
     this.flush();
   }
 
@@ -83,6 +96,7 @@ export class Screen {
   flush(): void {
     this.#stopBatch?.();
     this.#stopBatch = null;
+    if (this.#aside) return;
     const text = this.#pending.join("");
     this.#pending = [];
     if (text === "") return;
@@ -103,7 +117,8 @@ export class Screen {
   setInput(shown: InputShown): void {
     this.flush();
     const view = this.#layout(shown);
-    if (this.#input) this.#device.write(redrawInput(this.#input.view, view));
+    if (this.#aside) this.#input = { shown, view };
+    else if (this.#input) this.#device.write(redrawInput(this.#input.view, view));
     else this.#device.write(this.#makeRoom() + this.#plainly(drawInput(view)));
     this.#input = { shown, view };
   }
@@ -111,6 +126,7 @@ export class Screen {
   /** Takes the input line away; held output goes on where it stood. */
   hideInput(): void {
     if (!this.#input) return;
+    if (this.#aside) return this.#forgetInput();
     this.flush();
     this.#device.write(eraseInput(this.#input.view));
     this.#input = null;
@@ -120,6 +136,7 @@ export class Screen {
   /** Leaves the input line in the scrollback as it is; what comes next begins below it. */
   commitInput(): void {
     if (!this.#input) return;
+    if (this.#aside) return this.#forgetInput();
     this.flush();
     const { shown, view } = this.#input;
     const whole = view.clipped ? this.#layout(shown, Number.POSITIVE_INFINITY) : view;
@@ -138,31 +155,36 @@ export class Screen {
       return;
     }
     const stop = this.#clock.every(FRAME_MS, () => this.#tick());
-    this.#status = { text, drawn: false, frame: 0, drawnAt: 0, stop };
+    this.#status = { text, drawn: false, frame: 0, drawnAt: 0, column: 0, stop };
   }
 
   /** The window has a new size: the input line is laid out anew. */
   resized(): void {
-    if (!this.#input) return;
+    if (!this.#input) return this.#statusResized();
     const { shown, view } = this.#input;
     const standing = resizedInput(view, this.#device.size().columns, this.#traits.reflows);
     const next = this.#layout(shown);
-    this.#device.write(eraseInput(standing) + drawInput(next));
+    if (!this.#aside) this.#device.write(eraseInput(standing) + drawInput(next));
     this.#input = { shown, view: next };
   }
 
   /** ctrl-l: the visible screen only, scrollback is kept. */
   clear(): void {
+    if (this.#aside) return;
     this.flush();
+    // Many terminals keep what is cleared as scrollback.
+    this.#eraseStatus();
     this.#device.write("\x1b[H\x1b[2J");
     this.#atLineStart = true;
     if (this.#input) this.#device.write(drawInput(this.#input.view));
   }
 
-  /** Draws the input line again, as after another program has used the terminal. */
+  /** Draws the input line again, as after another program has used the terminal, and what was written meanwhile. */
   redraw(): void {
+    this.#aside = false;
     if (this.#input) this.#device.write(drawInput(this.#input.view));
     if (this.#status) this.#status.drawn = false;
+    this.flush();
   }
 
   /** Before another program or the shell takes the terminal: nothing of ours is left on the cursor's line. */
@@ -171,6 +193,7 @@ export class Screen {
     this.#eraseStatus();
     if (this.#input) this.#device.write(leaveInput(this.#input.view));
     else if (!this.#atLineStart) this.#put("\n");
+    this.#aside = true;
   }
 
   /** A sequence that moves nothing: mode switches, the clipboard. */
@@ -217,6 +240,13 @@ export class Screen {
     if (held !== "") this.#put(held);
   }
 
+  /** It stands where the other program drew over it; what it held back comes before what waits. */
+  #forgetInput(): void {
+    this.#input = null;
+    this.#pending.unshift(this.#style + this.#partial);
+    this.#partial = "";
+  }
+
   #makeRoom(): string {
     this.#eraseStatus();
     if (this.#atLineStart) return "";
@@ -226,18 +256,29 @@ export class Screen {
 
   #tick(): void {
     const status = this.#status;
-    if (!status || this.#input || !this.#atLineStart || this.#pending.length > 0) return;
+    if (!status || this.#aside || this.#input || !this.#atLineStart || this.#pending.length > 0) return;
     const glyph = this.#frames[status.frame++ % this.#frames.length] ?? "-";
     const relabel = !status.drawn || this.#clock.now() - status.drawnAt >= LABEL_MS;
-    this.#device.write(relabel ? this.#labelled(glyph, status) : `\r${glyph}`);
+    const line = relabel ? this.#labelled(glyph, status) : glyph;
+    this.#device.write(`\r${line}${relabel && status.drawn ? "\x1b[K" : ""}`);
+    status.column = displayWidth(line);
     if (relabel) status.drawnAt = this.#clock.now();
     status.drawn = true;
   }
 
-  #labelled(glyph: string, status: { text: StatusText; drawn: boolean }): string {
+  #labelled(glyph: string, { text }: Indicator): string {
     const room = Math.max(1, this.#device.size().columns - 4);
-    const line = `\r${glyph} ${cutWidth(typeof status.text === "string" ? status.text : status.text(), room, this.#traits.ascii ? "..." : "…")}`;
-    return status.drawn ? `${line}\x1b[K` : line;
+    return `${glyph} ${cutWidth(typeof text === "string" ? text : text(), room, this.#traits.ascii ? "..." : "…")}`;
+  }
+
+  /** A narrower window may have broken it into rows: the next frame draws it anew. */
+  #statusResized(): void {
+    const status = this.#status;
+    if (!status?.drawn || this.#aside) return;
+    // Behind a full row the cursor stays in that, as after printing there.
+    const above = this.#traits.reflows ? Math.floor((status.column - 1) / Math.max(1, this.#device.size().columns)) : 0;
+    this.#device.write(`${above > 0 ? `\x1b[${above}A` : ""}\r\x1b[J`);
+    status.drawn = false;
   }
 
   #eraseStatus(): void {

@@ -38,7 +38,8 @@ export function terminalTraits(env: Env, options: TraitOptions): TerminalTraits 
   return {
     plain,
     colour: !plain && wantsColour(env, options),
-    ascii: plain || !isUtf8(env, options.platform),
+    // The fonts of the Linux console have letters, and hardly any of the marks.
+    ascii: plain || env.TERM === "linux" || !isUtf8(env, options.platform),
     lowBandwidth,
     escTimeoutMs: options.escTimeoutMs ?? (remote ? 200 : 50),
     batchMs: lowBandwidth ? 100 : 30,

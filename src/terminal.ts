@@ -6,8 +6,9 @@
 import { isatty } from "node:tty";
 import { errnoOf } from "./errors.ts";
 import { type Key, KeyDecoder } from "./keys.ts";
+import type { Listener, TerminalIo } from "./terminal-io.ts";
 import { LineReader } from "./terminal-lines.ts";
-import { type Clock, Screen } from "./terminal-screen.ts";
+import { Screen } from "./terminal-screen.ts";
 import type { TerminalTraits } from "./terminal-traits.ts";
 import { graphemes } from "./text.ts";
 
@@ -20,37 +21,6 @@ export type TerminalEvent =
   | { type: "interrupt" }
   /** No more input. `hangup`: the terminal itself is gone. */
   | { type: "end"; hangup: boolean };
-
-type Listener = (...args: unknown[]) => void;
-
-/** The parts of a `process` and its streams that are used, so that tests can hand in others. */
-export interface TerminalIo {
-  stdin: {
-    isTTY?: boolean;
-    fd?: number;
-    setRawMode?(raw: boolean): unknown;
-    on(event: string, listener: Listener): unknown;
-    off(event: string, listener: Listener): unknown;
-    resume(): unknown;
-    pause(): unknown;
-  };
-  stdout: {
-    columns?: number;
-    rows?: number;
-    writableLength?: number;
-    write(text: string): unknown;
-    on(event: string, listener: Listener): unknown;
-    off(event: string, listener: Listener): unknown;
-    once(event: string, listener: Listener): unknown;
-  };
-  process: {
-    platform: string;
-    on(event: string, listener: Listener): unknown;
-    off(event: string, listener: Listener): unknown;
-    kill(pid: number, signal: string): unknown;
-  };
-  clock: Clock;
-}
 
 const PASTE_ON = "\x1b[?2004h";
 const PASTE_OFF = "\x1b[?2004l";
@@ -85,11 +55,15 @@ export class Terminal {
   #stopTimeout: (() => void) | null = null;
   #receive: (event: TerminalEvent) => void = () => undefined;
   #early: TerminalEvent[] | null = [];
+  /** Called when the terminal is ours again after a stop or another program: for a line that no input line draws. */
+  onReturn: (() => void) | null = null;
   #raw = false;
   #hidden: KeyDecoder | null = null;
   #secret = "";
   /** Somebody else has the terminal: a shell while we are stopped, or an editor. */
   #away = false;
+  /** Pending while an editor has it. */
+  #back: Promise<void> = Promise.resolve();
   #suspended = false;
   #closed = false;
   #ended = false;
@@ -128,8 +102,9 @@ export class Terminal {
     return this.#gone;
   }
 
-  /** Resolves when a slow terminal has taken most of what was written. */
+  /** Resolves when a slow terminal has taken most of what was written, and nobody else has it. */
   async drained(): Promise<void> {
+    await this.#back;
     if ((this.#io.stdout.writableLength ?? 0) < BACKLOG_BYTES || this.#gone) return;
     await new Promise<void>((resolve) => {
       const stop = this.#io.clock.after(1000, resolve);
@@ -160,11 +135,14 @@ export class Terminal {
     this.#leave();
     this.#away = true;
     this.#io.stdin.pause();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#back = promise;
     try {
       return await work();
     } finally {
       this.#io.stdin.resume();
       this.#comeBack();
+      resolve();
     }
   }
 
@@ -313,15 +291,17 @@ export class Terminal {
 
   /** ctrl-c in an editor we lent the terminal to is meant for it, and reaches us as one of its group. */
   #interrupted(): void {
-    if (!this.#away) this.#emit({ type: "interrupt" });
+    if (this.#away) return;
+    // Without raw mode the terminal has echoed ^C where the cursor stood.
+    if (this.traits.plain && this.stdinIsTty) this.screen.write("\n");
+    this.#emit({ type: "interrupt" });
   }
 
   #comeBack(): void {
     if (!this.#away || this.#closed) return;
     this.#away = false;
     this.#suspended = false;
-    this.#enter();
-    this.screen.redraw();
+    this.#takeOver();
   }
 
   /** Stopped by someone else (SIGSTOP) and continued: the shell has set its own modes meanwhile. */
@@ -329,8 +309,13 @@ export class Terminal {
     if (this.#suspended) return this.#comeBack();
     if (this.#away || !this.#raw || this.#closed) return;
     this.#io.stdin.setRawMode?.(false);
+    this.#takeOver();
+  }
+
+  #takeOver(): void {
     this.#enter();
     this.screen.redraw();
+    this.onReturn?.();
   }
 
   #restore(): void {

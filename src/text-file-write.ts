@@ -1,5 +1,4 @@
 /** Writes whole files so that the old content survives any failure: temp file and rename, or, where a rename would break something, in place. */
-import { randomBytes } from "node:crypto";
 import {
   accessSync,
   closeSync,
@@ -20,6 +19,7 @@ import {
 } from "node:fs";
 import type { Stats } from "node:fs";
 import { dirname, join } from "node:path";
+import { randomHex } from "./digest.ts";
 import { errnoOf } from "./errors.ts";
 import { processExists } from "./store-lock.ts";
 
@@ -106,7 +106,7 @@ const TEMP_NAME = /^\.shiro-(\d+)-[0-9a-f]{18}\.tmp$/;
 
 /** Unguessable, and opened exclusively: nobody can lay a link where we will write. Says whose it is. */
 function tempBeside(path: string): string {
-  return join(dirname(path), `.shiro-${process.pid}-${randomBytes(9).toString("hex")}.tmp`);
+  return join(dirname(path), `.shiro-${process.pid}-${randomHex(9)}.tmp`);
 }
 
 function openNew(path: string, mode: number): number {

@@ -2,7 +2,7 @@
 import { displayWidth } from "./text.ts";
 
 /**
- * Lines longer than `columns` are broken at blanks. A line of a list (`name  what it is`) goes on under its second
+ * Lines longer than `columns` are broken at blanks. A line of a list (`name  state  what it is`) goes on under its last
  * column, or, where that is past the middle of the screen, on lines of its own; any other goes on `hang` columns in. A word
  * that is too long for a row stays whole, where it is. Styles (SGR) count no columns.
  */
@@ -13,8 +13,8 @@ export function wrapWords(text: string, columns: number, hang = 2): string {
     .join("\n");
 }
 
-/** A first column ends within this; a pasted prompt of a megabyte is not searched for one. */
-const FIRST_COLUMN_CHARS = 200;
+/** Columns end within this; a pasted prompt of a megabyte is not searched for them. */
+const COLUMNS_CHARS = 200;
 
 // Most lines are short: measuring graphemes is for those that may be too wide.
 function fits(line: string, columns: number): boolean {
@@ -23,12 +23,22 @@ function fits(line: string, columns: number): boolean {
 
 function wrapLine(line: string, columns: number, more: number): string {
   const lead = /^ */.exec(line)?.[0] ?? "";
-  const first = /^ *\S+(?: \S+)* {2,}(?=\S)/.exec(line.slice(0, FIRST_COLUMN_CHARS))?.[0] ?? "";
+  const first = columnsBefore(line, columns);
   const hang = first !== "" && displayWidth(first) * 2 <= columns ? displayWidth(first) : lead.length + more;
   const indent = " ".repeat(Math.min(hang, Math.floor(columns / 2)));
   const apart = first !== "" && displayWidth(first) * 2 > columns;
   if (!apart) return fill(line, indent, columns);
   return `${fill(first.trimEnd(), indent, columns)}\n${fill(indent + line.slice(first.length), indent, columns)}`;
+}
+
+/** The first column, and those after it that leave half the screen to the last. */
+function columnsBefore(line: string, columns: number): string {
+  let before = "";
+  for (const [, more = ""] of line.slice(0, COLUMNS_CHARS).matchAll(/( *\S+(?: \S+)* {2,})(?=\S)/gy)) {
+    if (before !== "" && displayWidth(before + more) * 2 > columns) break;
+    before += more;
+  }
+  return before;
 }
 
 /** Takes word by word, each with the blanks before it; those at a break are dropped. */

@@ -61,13 +61,19 @@ export function displayWidth(text: string): number {
   return Bun.stringWidth(text);
 }
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+let segmenter: Intl.Segmenter | null = null;
+
+/** Made at the first text that needs it: most runs meet none, and making it takes as long as all the rest of a start. */
+function segments(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
 
 /** What a person calls characters: one per step of the cursor. */
 export function graphemes(text: string): string[] {
   // Plain ASCII is most of what is typed, and segmenting it costs a hundred times a split.
   if (/^[\x20-\x7e\n]*$/.test(text)) return text.split("");
-  return Array.from(segmenter.segment(text), (part) => part.segment);
+  return Array.from(segments(text), (part) => part.segment);
 }
 
 /** Keeps whole graphemes up to `columns` columns; a cut ends in `mark`, which is counted. */
@@ -76,7 +82,7 @@ export function cutWidth(text: string, columns: number, mark = "…"): string {
   const room = columns - displayWidth(mark);
   let width = 0;
   let kept = "";
-  for (const part of segmenter.segment(text)) {
+  for (const part of segments(text)) {
     width += displayWidth(part.segment);
     if (width > room) break;
     kept += part.segment;

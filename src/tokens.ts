@@ -26,6 +26,8 @@ export class TokenMeter {
   #ratio = 1;
   // Messages are never changed once made, so each is measured once.
   #measured = new WeakMap<Message, number>();
+  // A list that only grows at its end is added up once.
+  #sums = new WeakMap<readonly Message[], { count: number; tokens: number }>();
   #fixed: { system: string; tools: RequestParts["tools"]; tokens: number } | null = null;
 
   /** Takes over what a provider reported for a request that `estimateRaw` had measured. Zeros are ignored. */
@@ -41,9 +43,19 @@ export class TokenMeter {
 
   /** Tokens before calibration: what `calibrate` wants to be given back. */
   estimateRaw(parts: RequestParts): number {
-    let sum = this.#fixedTokens(parts.system, parts.tools);
-    for (const message of parts.messages) sum += this.#messageTokens(message);
-    return sum;
+    return this.#fixedTokens(parts.system, parts.tools) + this.#sumOf(parts.messages);
+  }
+
+  /** Lists are extended in place and never changed otherwise: a view that was compacted is a new one. */
+  #sumOf(messages: readonly Message[]): number {
+    const known = this.#sums.get(messages);
+    const sum = known && known.count <= messages.length ? known : { count: 0, tokens: 0 };
+    for (; sum.count < messages.length; sum.count++) {
+      const message = messages[sum.count];
+      if (message) sum.tokens += this.#messageTokens(message);
+    }
+    this.#sums.set(messages, sum);
+    return sum.tokens;
   }
 
   /** Calibrated tokens of system text and tools alone. */

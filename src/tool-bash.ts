@@ -2,17 +2,20 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import * as v from "valibot";
-import { ToolError, UnknownOutcomeError } from "./errors.ts";
+import { UnknownOutcomeError } from "./errors.ts";
 import { effectiveCommands, parseShell, type SimpleCommand } from "./shell.ts";
-import { runCommand, SpawnError, type SpawnRequest, type SpawnResult } from "./spawn.ts";
+import type { SpawnResult } from "./spawn.ts";
 import { spillPath } from "./spill.ts";
-import { cutMiddle } from "./text.ts";
+import { cutMiddle, oneLine } from "./text.ts";
+import { runConfined } from "./tool-bash-escalate.ts";
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from "./tool.ts";
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
 /** Both streams and the lines around them stay under what a result may have. */
 const SHOWN_CHARS = 28_000;
+/** What the screen's line about a call has room for. */
+const NOTE_CHARS = 80;
 
 export interface Shell {
   name: "bash" | "sh" | "cmd";
@@ -107,7 +110,7 @@ async function runShell(shell: Shell, command: string, timeoutMs: number, contex
   const stop = new AbortController();
   const forget = context.onCommand(() => stop.abort());
   try {
-    const result = await start({
+    const { result, notes, said } = await runConfined(command, context, () => ({
       argv: shell.argv(command),
       verbatimArguments: shell.name === "cmd",
       cwd: context.workspace.root,
@@ -118,34 +121,26 @@ async function runShell(shell: Shell, command: string, timeoutMs: number, contex
       spillPath: spillPath({ dir: context.spillDir, callId: context.callId }),
       redact: context.redact,
       onOutput: (text) => context.output(text),
-    });
-    if (result.ended !== "exited") throw unfinished(result, timeoutMs);
+    }));
+    if (result.ended !== "exited") throw unfinished(result, timeoutMs, notes);
+    const note = [...(result.exitCode === 0 ? [] : [exitOf(result)]), ...said];
     return {
-      text: describe(result),
+      text: [describe(result), ...notes].join("\n"),
       outcome: `${exitOf(result)}\n${result.stdout}\n${result.stderr}`,
-      ...(result.exitCode === 0 ? {} : { note: exitOf(result) }),
+      ...(note.length === 0 ? {} : { note: oneLine(note.join(", "), NOTE_CHARS) }),
     };
   } finally {
     forget();
   }
 }
 
-async function start(request: SpawnRequest): Promise<SpawnResult> {
-  try {
-    return await runCommand(request);
-  } catch (error) {
-    if (error instanceof SpawnError) throw new ToolError(error.message, { cause: error });
-    throw error;
-  }
-}
-
-function unfinished(result: SpawnResult, timeoutMs: number): UnknownOutcomeError {
+function unfinished(result: SpawnResult, timeoutMs: number, notes: readonly string[]): UnknownOutcomeError {
   const [cause, note] =
     result.ended === "timeout"
       ? [`timed out after ${seconds(timeoutMs)} and was stopped`, `timed out after ${seconds(timeoutMs)}`]
       : ["was interrupted and stopped", "stopped"];
   return new UnknownOutcomeError(
-    `The command ${cause}. It did not finish; its effects are unknown. Output so far:\n${outputOf(result)}`,
+    `The command ${cause}. It did not finish; its effects are unknown. Output so far:\n${[outputOf(result), ...notes].join("\n")}`,
     { note },
   );
 }

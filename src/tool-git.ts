@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import * as v from "valibot";
 import { ToolError } from "./errors.ts";
-import { type Git, type GitRun, openGit, problemOf } from "./git.ts";
+import { type Git, type GitRun, type GitStart, openGit, problemOf } from "./git.ts";
 import { statusText } from "./git-status.ts";
 import { SECRET_READ_RULES } from "./secrets.ts";
 import { boundResult } from "./spill.ts";
@@ -124,7 +124,17 @@ const gitBlame = defineTool({
 export const gitTools: readonly Tool[] = [gitStatus, gitDiff, gitLog, gitShow, gitBlame];
 
 function open(context: ToolContext): Promise<Git> {
-  return openGit({ cwd: context.workspace.realRoot, env: context.childEnv, signal: context.signal });
+  const { workspace, childEnv: env, signal } = context;
+  return openGit({ cwd: workspace.realRoot, env, signal, confine: confinement(context) });
+}
+
+/** Where commands are confined, a program that they got into the configuration is too. */
+function confinement({ sandbox }: ToolContext): ((start: GitStart) => Promise<GitStart>) | undefined {
+  if (!sandbox) return undefined;
+  return async (start) => {
+    const entered = await sandbox.enter({ ...start, command: "", quiet: true });
+    return entered.inside ? entered : start;
+  };
 }
 
 function pathSubjects(path: string | undefined): Subject[] {

@@ -7,11 +7,12 @@ import { defineTool, type Tool, type ToolContext, type ToolOutput } from "./tool
 import { TODO_STATES, type Todo } from "./types.ts";
 
 const SHOWN_NOTES = 50;
-const own = { set: "session", mutates: false, permission: "allow" } as const;
+const own = { set: "session", mutates: false, permission: "allow", mainOnly: true } as const;
 
 export const todoWrite: Tool = defineTool({
   ...own,
   repeatable: true,
+  unlimited: true,
   name: "todo_write",
   description:
     "Replace the whole task list. Use it for work of three steps or more: exactly one task in_progress, done as soon as it is; a blocked task needs a note saying what blocks it.",

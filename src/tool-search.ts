@@ -64,8 +64,9 @@ async function newestFirst(paths: readonly string[], context: ToolContext): Prom
   return dated.sort((a, b) => b.mtime - a.mtime).map((entry) => entry.path);
 }
 
-/** Makes `grep` for a machine: `rg` is its path, or null to search in-process. */
-export function grepTool(rg: string | null): Tool {
+/** Makes `grep` for a machine: `rg` gives its path, or null to search in-process; it is asked at the first search. */
+export function grepTool(rg: () => string | null): Tool {
+  let found: string | null | undefined;
   return defineTool({
     name: "grep",
     description:
@@ -83,7 +84,7 @@ export function grepTool(rg: string | null): Tool {
     permission: "allow",
     subjects: (input) => [{ kind: "text", text: input.pattern }],
     concurrencySafe: () => true,
-    run: async (input, context) => ({ text: await grep(rg, input, context) }),
+    run: async (input, context) => ({ text: await grep((found ??= rg()), input, context) }),
   });
 }
 

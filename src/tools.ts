@@ -1,6 +1,8 @@
 /** Every tool there is, and which of them a configuration enables. Lists derive from the tools' own fields; no name is written here. */
 import { UserError } from "./errors.ts";
 import { nearestName } from "./nearest.ts";
+import { NO_SKILLS, type Skills } from "./skills.ts";
+import { askTool } from "./tool-ask.ts";
 import { bashTool, type Shell } from "./tool-bash.ts";
 import { editFileTool, multiEditTool, writeFileTool } from "./tool-edit.ts";
 import { gitTools } from "./tool-git.ts";
@@ -9,6 +11,8 @@ import { forget, recall, remember, todoWrite } from "./tool-notes.ts";
 import { applyPatchTool } from "./tool-patch.ts";
 import { readFileTool, readManyFilesTool } from "./tool-read.ts";
 import { globTool, grepTool } from "./tool-search.ts";
+import { skillTool } from "./tool-skill.ts";
+import { taskTool } from "./tool-task.ts";
 import { webFetchTool } from "./tool-web.ts";
 import { DEFAULT_SETS, OPTIONAL_SETS, type Tool, type ToolSet } from "./tool.ts";
 
@@ -16,9 +20,11 @@ import { DEFAULT_SETS, OPTIONAL_SETS, type Tool, type ToolSet } from "./tool.ts"
 export interface Machine {
   /** What `bash` runs here. */
   shell: Shell;
-  /** Path of ripgrep, null where it isn't installed. */
-  rg: string | null;
+  /** Path of ripgrep, null where it is not installed; looked for at the first search. */
+  rg: () => string | null;
   env: Readonly<Record<string, string | undefined>>;
+  /** Those of now; left out: none. */
+  skills?(): Skills;
 }
 
 /** All builtin tools in wire order. */
@@ -40,6 +46,9 @@ export function allTools(machine: Machine): Tool[] {
     remember,
     recall,
     forget,
+    skillTool(machine.skills ?? (() => NO_SKILLS)),
+    askTool,
+    taskTool,
   ];
 }
 

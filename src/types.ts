@@ -138,6 +138,7 @@ export const DENIERS = [
   "repeat",
   "skill",
   "latch",
+  "sandbox",
 ] as const;
 export type Denier = (typeof DENIERS)[number];
 
@@ -187,6 +188,8 @@ export type PublicEvent = { agent?: string } & (
       subject: string;
       rule: string;
       always: string | null;
+      /** Of a call that the sandbox stopped: how it may run again. */
+      choices?: { name: string; text: string }[];
     }
   | { type: "todos"; todos: Todo[] }
   | { type: "compacted"; before: number; after: number }

@@ -68,7 +68,9 @@ export async function* walk(root: string, options: WalkOptions = {}): AsyncGener
     const entry = frame.entries[frame.next++];
     if (!entry) stack.pop();
     else if (count++ % BREATH === 0) await breathe();
-    const found = entry && (await inspect(root, frame, entry, options));
+    const looked = entry && inspect(root, frame, entry, options);
+    // Awaiting what is known already would cost more than all the rest of an entry.
+    const found = looked instanceof Promise ? await looked : looked;
     if (!found) continue;
     yield found;
     if (found.kind !== "dir" || stack.length >= (options.maxDepth ?? Infinity)) continue;
@@ -159,14 +161,26 @@ export function compareBytes(a: string, b: string): number {
   return left < right || Number.isNaN(left) ? -1 : 1;
 }
 
-async function inspect(root: string, frame: Frame, entry: Dirent, options: WalkOptions): Promise<WalkEntry | null> {
+function inspect(root: string, frame: Frame, entry: Dirent, options: WalkOptions): Found | Promise<Found> {
   if (entry.name === ".git") return null;
   const path = frame.base + entry.name;
-  const kind = kindOf(entry) ?? (await statKind(join(root, path)));
+  const kind = kindOf(entry);
+  if (kind === null)
+    return statKind(join(root, path)).then((real) => shown(root, frame, { path, kind: real }, options));
+  return shown(root, frame, { path, kind }, options);
+}
+
+type Found = WalkEntry | null;
+
+function shown(
+  root: string,
+  frame: Frame,
+  { path, kind }: { path: string; kind: WalkEntry["kind"] | null },
+  options: WalkOptions,
+): Found | Promise<Found> {
   if (kind === null || (frame.rules && isHidden(frame.rules, path, kind === "dir"))) return null;
   if (!options.sizes || kind !== "file") return { path, kind };
-  const size = await sizeOf(join(root, path));
-  return size === null ? { path, kind } : { path, kind, size };
+  return sizeOf(join(root, path)).then((size) => (size === null ? { path, kind } : { path, kind, size }));
 }
 
 /** Null for what is neither file, directory nor link: pipes, sockets, devices, or a type the file system doesn't tell. */

@@ -18,6 +18,8 @@ export interface WireHistoryDeps {
   inputLimit(): number;
   summarise(span: Message[], earlier: string | null, signal: AbortSignal): Promise<string>;
   bindsThinking(): boolean;
+  /** Messages were dropped or shortened: the next request begins anew. */
+  cut?(): void;
 }
 
 export class WireHistory {
@@ -112,6 +114,7 @@ export class WireHistory {
     this.#stuckAt = result.changed ? 0 : this.estimate();
     if (!result.changed) return;
     file.recordView(result.view.state);
+    this.#deps.cut?.();
     this.#shownTodos = this.#findTodos();
     this.#showTodos();
     if (this.#reported) return;

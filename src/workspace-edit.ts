@@ -6,7 +6,7 @@ import { stampOf } from "./freshness.ts";
 import { createFile, replaceFile, statIfAny } from "./text-file-write.ts";
 import { decodeText, type TextFormat } from "./text-file.ts";
 import type { Located, Workspace } from "./workspace.ts";
-import { assertParent, MAX_WHOLE_BYTES, openLocated, readOpened, swapped, systemError } from "./workspace-open.ts";
+import { inParent, MAX_WHOLE_BYTES, openLocated, readOpened, swapped, systemError } from "./workspace-open.ts";
 
 /** A file as it is on disk, unchanged since the model read it. */
 export interface CurrentFile {
@@ -86,19 +86,17 @@ interface Applied {
 function applyChange(change: FileChange): Applied {
   const { located, before, after } = change;
   if (after === null) {
-    unlinkSync(located.real);
+    inParent(located, unlinkSync);
     return { change, madeDirs: [] };
   }
   const options = after.mode === undefined ? {} : { mode: after.mode };
   if (before !== null) {
-    assertParent(located);
-    replaceFile(located.real, after.bytes, options);
+    inParent(located, (path) => replaceFile(path, after.bytes, options));
     return { change, madeDirs: [] };
   }
   const madeDirs = makeParents(located);
   try {
-    assertParent(located);
-    createFile(located.real, after.bytes, options);
+    inParent(located, (path) => createFile(path, after.bytes, options));
   } catch (error) {
     removeDirs(madeDirs);
     throw error;
@@ -143,9 +141,11 @@ function rolledBack(done: readonly Applied[], cause: Error): ToolError {
 function putBack({ change, madeDirs }: Applied): boolean {
   const { located, before, after } = change;
   try {
-    if (before === null) unlinkSync(located.real);
-    else if (after === null) createFile(located.real, before.bytes, { mode: before.mode });
-    else replaceFile(located.real, before.bytes, { mode: before.mode });
+    inParent(located, (path) => {
+      if (before === null) unlinkSync(path);
+      else if (after === null) createFile(path, before.bytes, { mode: before.mode });
+      else replaceFile(path, before.bytes, { mode: before.mode });
+    });
     removeDirs(madeDirs);
     return true;
   } catch {

@@ -1,7 +1,17 @@
 /** Opens regular files that the jail has judged, and makes sure that what was opened is what was judged. Knows nothing of text. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, realpathSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
 import type { BigIntStats } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { errnoOf, JailError, ToolError } from "./errors.ts";
 import { closeNames } from "./near.ts";
 import type { Located } from "./workspace.ts";
@@ -26,7 +36,7 @@ export function openLocated(located: Located): OpenedFile {
   try {
     const stat = fstatSync(fd, { bigint: true });
     assertRegular(located, stat);
-    assertSame(located, stat);
+    assertSame(located, { fd, stat });
     return { fd, stat };
   } catch (error) {
     closeSync(fd);
@@ -59,10 +69,41 @@ export function isDirectory(located: Located): boolean {
   return statLocated(located).isDirectory();
 }
 
-/** Throws JailError unless the directory that holds a real path is still where the jail saw it. */
-export function assertParent(located: Located): void {
+function assertParent(located: Located): void {
   const parent = dirname(located.real);
   if (realpathSync.native(parent) !== parent) throw swapped(located);
+}
+
+/** Enough to look up names in it; to list it may be forbidden. */
+const O_PATH = 0o10000000;
+
+/**
+ * Hands `act` a name of the file that leads through its opened directory: what is done by that name happens where the
+ * jail saw it, even if a process that a command left behind swaps directories for links meanwhile. Where the system
+ * can't do that it is the real path, looked at right before. Throws JailError where the directory is another one now.
+ */
+export function inParent<T>(located: Located, act: (path: string) => T): T {
+  const parent = dirname(located.real);
+  const fd = process.platform === "linux" ? openSync(parent, constants.O_DIRECTORY | O_PATH) : null;
+  const held = `/proc/self/fd/${fd}`;
+  try {
+    const leads = fd === null ? null : linkTarget(held);
+    if (leads === null) assertParent(located);
+    else if (leads !== parent) throw swapped(located);
+    return act(leads === null ? located.real : join(held, basename(located.real)));
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}
+
+/** Null where /proc isn't mounted. */
+function linkTarget(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return null;
+    throw error;
+  }
 }
 
 /** The error for a path that names nothing, with up to three close names. `advice` is a sentence. */
@@ -117,9 +158,13 @@ function typeName(stat: BigIntStats): string {
   return "a special file";
 }
 
-function assertSame(located: Located, opened: BigIntStats): void {
+function assertSame(located: Located, { fd, stat }: OpenedFile): void {
+  const leads = process.platform === "linux" ? linkTarget(`/proc/self/fd/${fd}`) : null;
+  // The opened file's own name: looking at the path again would be looking at what it leads to by then.
+  if (leads === located.real) return;
+  if (leads !== null) throw swapped(located);
   const now = statLocated(located);
-  const same = now.ino === opened.ino && now.dev === opened.dev;
+  const same = now.ino === stat.ino && now.dev === stat.dev;
   if (!same || realpathSync.native(located.real) !== located.real) throw swapped(located);
 }
 

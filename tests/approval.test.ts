@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { writeFileSync } from "node:fs";
 import { GIT_READ_GRANT } from "../src/always.ts";
 import type { Answer, ApprovalPrompt, Ask, Gate } from "../src/approval.ts";
-import { ToolError } from "../src/errors.ts";
+import { ToolError, TurnAbort } from "../src/errors.ts";
 import { parseRuleFlag } from "../src/permission.ts";
 import { Grant, redeem, type PreparedCall, type ToolContext } from "../src/tool.ts";
 import { call, makeGate, makeWorkspace, sampleTool, SAMPLE_TOOLS } from "./support/approval-bench.ts";
@@ -460,6 +460,15 @@ describe("the user's answers", () => {
     expect(prompts.map((prompt) => prompt.diff)).toEqual(Array.from({ length: asked }, () => null));
   });
 
+  test("of a turn that was ended while a hook ran, nobody is asked any more", async () => {
+    const turn = new AbortController();
+    const preTool = async () => (turn.abort(new TurnAbort()), null);
+    const { ask, prompts } = answering({ decision: "once" });
+    const admitted = makeGate(root, { preTool }).admit(bash("make"), ask, null, { signal: turn.signal });
+    await expect(admitted).rejects.toBeInstanceOf(TurnAbort);
+    expect(prompts).toEqual([]);
+  });
+
   test("a pre-tool hook can only refuse", async () => {
     const preTool = async (prepared: PreparedCall) => (prepared.rawInput["command"] === "ls" ? "not today" : null);
     const gate = makeGate(root, { rules: { bash: { "*": "allow", "curl *": "deny" } }, preTool });
@@ -576,4 +585,5 @@ test("a tool whose table only allows is told apart from one that may ask", () =>
     false,
     false,
   ]);
+  expect(makeGate(root, { yolo: true }).mayAsk("bash")).toBe(false);
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { FLAGS, SUBCOMMANDS, parseArgs, parseDuration, usage } from "../src/args.ts";
+import { commandUsage, usage } from "../src/args-usage.ts";
+import { FLAGS, SUBCOMMANDS, parseArgs, parseDuration } from "../src/args.ts";
 import { UserError } from "../src/errors.ts";
+import { TOPICS } from "../src/help.ts";
 
 const options = (...argv: string[]) => parseArgs(argv).options;
 
@@ -76,6 +78,33 @@ describe("usage", () => {
     const text = usage();
     for (const flag of FLAGS) expect(text).toContain(`--${flag.name}`);
     for (const command of SUBCOMMANDS) expect(text).toContain(`shiro ${command.usage}`);
+  });
+  test("fits eighty columns, the whole and that of each subcommand", () => {
+    const texts = [usage(), ...SUBCOMMANDS.map(({ name }) => commandUsage(name) ?? "")];
+    expect(texts.flatMap((text) => text.split("\n")).filter((line) => line.length > 80)).toEqual([]);
+  });
+  test("of a subcommand says its forms, its flags and where more is said", () => {
+    expect(commandUsage("doctor")).toBe(
+      [
+        "shiro doctor [--online]",
+        "  check this installation and show where each setting comes from",
+        "",
+        "Options",
+        "      --online               with doctor: also ask the endpoint",
+        "",
+        "More: shiro help config",
+        "",
+      ].join("\n"),
+    );
+    expect(commandUsage("mcp")).toContain("shiro mcp add NAME -- command args…\n");
+    expect(commandUsage("doctr")).toBeNull();
+  });
+  test("points to topics and subcommands that exist", () => {
+    const names = SUBCOMMANDS.map((command) => command.name);
+    expect(SUBCOMMANDS.flatMap(({ topic }) => topic ?? []).filter((topic) => !Object.hasOwn(TOPICS, topic))).toEqual(
+      [],
+    );
+    expect(FLAGS.flatMap((flag) => flag.of ?? []).filter((name) => !names.includes(name))).toEqual([]);
   });
   test("no two flags share a name or a letter", () => {
     const names = FLAGS.flatMap((flag) => [flag.name, ...(flag.short ? [flag.short] : [])]);

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { EXIT } from "../src/errors.ts";
 import { closeBenches, openBench, runShiro } from "./support/binary.ts";
 import { eventFaults } from "./support/event-check.ts";
 import type { Reply } from "./support/model-server.ts";
@@ -106,8 +107,10 @@ describe.concurrent("the configuration file", () => {
     await at.run(["-p", "go"]);
     await at.run(["-p", "go", "--model", "from-flag"]);
     expect(at.server.requests.map((request) => request.body.model)).toEqual(["from-file", "test-model", "from-flag"]);
-    const { stdout } = await at.run(["doctor"]);
+    const { stdout } = await at.run(["doctor", "--think", "low"], { env: { SHIRO_WIRE: "responses" } });
     expect(stdout).toMatch(/test-model.*SHIRO_MODEL/);
+    expect(stdout).toMatch(/thinking +low +\(--think\)/);
+    expect(stdout).toMatch(/endpoint .*, responses by SHIRO_WIRE, /);
     expect(stdout).toMatch(/maxTokens.*5000.*config\.json/);
     expect(stdout).not.toContain("canary-key-2718281828");
     expect(stdout).not.toContain("\x1b");
@@ -123,7 +126,7 @@ describe.concurrent("without a model", () => {
   test("the help fits 80 columns and names every exit code", async () => {
     const { stdout, code } = await runShiro({ args: ["--help"], cwd: "/" });
     expect(code).toBe(0);
-    for (const exit of [0, 1, 2, 3, 4, 5, 6, 7, 8, 130, 143]) expect(stdout).toMatch(new RegExp(`\\b${exit}\\b`));
+    for (const exit of Object.values(EXIT)) expect(stdout).toMatch(new RegExp(`\\b${exit}\\b`));
     expect(stdout).not.toContain("\x1b");
   });
 

@@ -16,13 +16,13 @@ test("warns once at 80 % and refuses at 100 %, naming the ceiling and the flag",
   const budget = new Budget({ ...none, maxTokens: 100 }, fresh());
   expect(budget.check()).toEqual({ ok: true, warning: null });
   budget.add(usage(70, 15), 0);
-  expect(budget.check()).toEqual({ ok: true, warning: "85 % of maxTokens used (85 tokens of 100 tokens)" });
+  expect(budget.check()).toEqual({ ok: true, warning: "85 % of maxTokens used (85 of 100 tokens)" });
   expect(budget.check()).toEqual({ ok: true, warning: null });
   budget.add(usage(20, 0), 0);
   expect(budget.check()).toMatchObject({
     ok: false,
     ceiling: "maxTokens",
-    message: "maxTokens reached: 105 tokens of 100 tokens used. Raise it with --max-tokens",
+    message: "maxTokens reached: 105 of 100 tokens used. Raise it with --max-tokens",
   });
 });
 

@@ -26,6 +26,18 @@ test.each([
     "  a    b  c\n  one  2  x\n",
   ],
   [
+    "a table that is too wide keeps a narrow first column, and a long name has a line of its own",
+    "| field | meaning |\n|---|---|\n| `mode` | how commands are confined |\n| `maxSpendUsd`, `maxTokens` | ceilings |",
+    VIEW,
+    "  `mode`         how commands are\n                 confined\n  `maxSpendUsd`, `maxTokens`\n                 ceilings\n",
+  ],
+  [
+    "further columns of one stand below each other",
+    "| event | fields | when |\n|---|---|---|\n| done | exit and costUsd | last line of all |",
+    VIEW,
+    "  event  fields\n         when\n  done   exit and costUsd\n         last line of all\n",
+  ],
+  [
     "paragraphs end at the margin",
     "one two three four five six seven eight nine",
     VIEW,

@@ -68,22 +68,38 @@ test("the first of a name wins", () => {
   ).toEqual(["does model"]);
 });
 
-test.each([
-  ["skills", "No command /skills: this version has no skills."],
-  ["mcp", "No command /mcp: this version has no MCP servers."],
-  ["registry", "No command /registry: this version has no registry."],
-])("/%s is refused as what isn't there yet, unless somebody made a command of that name", (name, message) => {
-  expect(() => set.find(name)).toThrow(new UserError(message));
-  expect(() => set.helpFor(name)).toThrow(new UserError(message));
-  const own = new CommandSet(() => [command(name, { group: "custom" })]);
-  expect(own.find(name).group).toBe("custom");
-});
-
 test("of the real commands none is near to /bogus, and the list is pointed to", () => {
-  const host = {} as Interactive; // none of them is run
+  const extensions = { skills: () => ({ list: [] }), commands: () => ({ list: [] }) };
+  const host = { setup: { extensions } } as unknown as Interactive; // none of them is run
   expect(() => new CommandSet(() => slashCommands(host)).find("bogus")).toThrow(
     new UserError("No command /bogus. /help lists them."),
   );
+});
+
+test("the real commands are all there, each declared once", () => {
+  const extensions = { skills: () => ({ list: [] }), commands: () => ({ list: [] }) };
+  const host = { setup: { extensions } } as unknown as Interactive; // none of them is run
+  const names = slashCommands(host).map((one) => one.name);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  const expected =
+    "help agent think provider models model skills plugins registry mcp init context config permissions todos notes memory remember tools compact cost sessions resume fork undo redo save export diff copy last queue history clear status doctor exit";
+  expect(expected.split(" ").filter((name) => !names.includes(name))).toEqual([]);
+});
+
+test("a command that takes no argument does nothing with one; one of the user's own may take what it doesn't announce", async () => {
+  const ran: string[] = [];
+  const run = (args: string) => void ran.push(args);
+  const commands = new CommandSet(() => [
+    { name: "clear", args: "", summary: "", run },
+    { name: "mine", args: "", summary: "", group: "custom", run },
+  ]);
+  const ui = {} as unknown as CommandUi; // neither of them uses it
+  expect(commands.run({ name: "cl", args: "all of it" }, ui)).rejects.toThrow(
+    new UserError("/clear takes no argument. Nothing was done."),
+  );
+  await commands.run({ name: "mine", args: "all of it" }, ui);
+  await commands.run({ name: "clear", args: "" }, ui);
+  expect(ran).toEqual(["all of it", ""]);
 });
 
 test("values are sorted, except where their order says something", async () => {
@@ -147,6 +163,11 @@ test("/help lists commands, keys and topics; /help topic shows it", async () => 
 test("/last shows the whole output, safe", async () => {
   expect((await runView("/last", { lastOutput: () => "\x1b[31ma\x1b[m\x1b[2J\nb" })).printed).toBe("a\\x1b[2J\nb\n");
   expect((await runView("/last")).printed).toBe("no output yet");
+});
+
+test("/help on something unknown names the nearest topic or command", () => {
+  expect(runView("/help kyes")).rejects.toThrow('No topic or command "kyes". Did you mean /help keys?');
+  expect(runView("/help qqqqqq")).rejects.toThrow('No topic or command "qqqqqq". /help lists them.');
 });
 
 test("/copy takes the last answer, or says that it can't", async () => {

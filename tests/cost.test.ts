@@ -16,6 +16,7 @@ const spend = (day: string, model: string, costUsd: number | null, over: Partial
   cacheWriteTokens: 10,
   costUsd,
   unpriced: costUsd === null ? 2 : 0,
+  estimated: 0,
   subagent: false,
   ...over,
 });
@@ -39,7 +40,14 @@ describe("sums", () => {
       cacheWriteTokens: 50,
       costUsd: 4.25,
       unpriced: 2,
+      estimated: 0,
     });
+  });
+
+  test("what went to subagents stands apart, and is part of the total", () => {
+    const { subagents } = sumCosts(sessions, null);
+    expect(subagents).toMatchObject({ sessions: 1, requests: 2, inputTokens: 1000, costUsd: 0.5 });
+    expect(sumCosts(sessions.slice(0, 2), null).subagents).toMatchObject({ requests: 0, costUsd: null });
   });
 
   test("by day, oldest first; by model and directory, dearest first", () => {
@@ -85,11 +93,19 @@ describe("the table", () => {
         "By directory",
         "  $2.00  2000 in  200 out   1 session  /home/me/lib  (+ 2 unpriced requests)",
         "  $0.75  2000 in  200 out  2 sessions  /home/me/app",
+        "Subagents and summaries, part of the total",
+        "  $0.50  1000 in  100 out  1 session",
         "Total since 2026-11-29",
         "  $2.75  4000 in  400 out  3 sessions  (+ 2 unpriced requests)",
         "",
       ].join("\n"),
     );
+  });
+
+  test("marks what was estimated, and says of how many requests", () => {
+    const guessed = spend("2026-11-30", "big", 1, { requests: 3, estimated: 1 });
+    const text = renderCosts(sumCosts([{ id: "a", cwd: "/", spend: [guessed] }], null));
+    expect(text.split("\n")[1]).toBe("  ~$1.00  ~1000 in  ~100 out  1 session  2026-11-30  (~ 1 estimated request)");
   });
 
   test("of nothing says so", () => {

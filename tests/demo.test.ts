@@ -1,12 +1,11 @@
 /** The demo at a terminal, answered by keys: it says what really happened. */
 import { expect, test } from "bun:test";
-import { join } from "node:path";
+import { BINARY } from "./support/binary.ts";
 import { openPty, type Pty } from "./support/pty.ts";
 
-const MAIN = join(import.meta.dir, "../src/main.ts");
 const SLOW_MS = 15_000;
 
-const demo = (cols = 80): Pty => openPty([process.execPath, MAIN, "demo"], { cols, rows: 60 });
+const demo = (cols = 80): Pty => openPty([BINARY, "demo"], { cols, rows: 60 });
 
 test("allowed step by step it repairs the project; the diff is shown once", async () => {
   const pty = demo();
@@ -30,3 +29,11 @@ test("stopped before a test ran it claims no success, and breaks no word on a na
   expect(pty.screen.text()).not.toContain("The tests pass.");
   expect(pty.screen.text()).toContain("> The page count is wrong for some\n  lists.");
 }, 20_000);
+
+test("where there is no sh it says so, and makes nothing", () => {
+  const { exitCode, stderr, stdout } = Bun.spawnSync([BINARY, "demo", "--yes"], { env: { PATH: "/nowhere" } });
+  expect([exitCode, stdout.toString()]).toEqual([2, ""]);
+  expect(stderr.toString()).toBe(
+    "shiro: shiro demo tests its project with sh, and there is none on PATH. Install one and run it again\n",
+  );
+});

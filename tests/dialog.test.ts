@@ -65,8 +65,21 @@ test("the block shows tool, subject, rule and what always would allow", () => {
   );
 });
 
-test("a worker says that it is one", () => {
-  expect(approvalBlock(prompt("ls", { worker: true }), TRAITS)).toStartWith("a worker subagent wants to use bash\n");
+test("arguments that the subject doesn't hold stand below it, folded when there are many and never obeyed", () => {
+  const shown = approvalBlock(prompt("mcp__a__b", { tool: "mcp_call", details: '{"text":"\x1b[2J"}' }), TRAITS);
+  expect(shown).toStartWith('allow mcp_call?\n  │ mcp__a__b\n  │ {"text":"\\x1b[2J"}\n');
+  const direct = approvalBlock(prompt("mcp__a__b", { tool: "mcp__a__b", details: '{"n":1}' }), TRAITS);
+  expect(direct).toStartWith('allow mcp__a__b?\n  │ {"n":1}\nrule:');
+  const long = prompt("mcp__a__b", { details: Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n") });
+  expect(approvalBlock(long, TRAITS)).toContain("22 more lines, v to view");
+  expect(approvalBlock(long, TRAITS, true)).toContain("line 29");
+});
+
+test("a subagent says which one it is, and whether it is a worker", () => {
+  const first = (more: Partial<ApprovalPrompt>) => approvalBlock(prompt("ls", more), TRAITS).split("\n")[0];
+  expect(first({ worker: true })).toBe("a worker subagent wants to use bash");
+  expect(first({ worker: true, agent: "mend-it" })).toBe("a worker subagent (mend-it) wants to use bash");
+  expect(first({ agent: "look\x1b[2J" })).toBe("a subagent (look␛[2J) wants to use bash");
 });
 
 test("patterns that several commands share are named once, a long command that can't be granted is cut", () => {
@@ -158,4 +171,62 @@ test.each([
   ["what", null],
 ] as const)("in plain mode the line %j means %p", (line, meaning) => {
   expect(readApprovalWord(line, prompt("ls"))).toBe(meaning);
+});
+
+const STOPPED = prompt("npm ci", {
+  rule: "blocked by sandbox: the network is off.",
+  grants: [],
+  choices: [
+    { name: "network", key: "c", label: "with the network", text: "with the network on, this once" },
+    { name: "write", key: "w", label: "writing there", text: "writing in /x\x1b[2J, this once" },
+    { name: "outside", key: "o", label: "outside the sandbox", text: "outside" },
+  ],
+});
+
+test("what the sandbox stopped is asked about with its own keys, the paths in them made visible", () => {
+  expect(approvalBlock(STOPPED, TRAITS)).toBe(
+    [
+      "the sandbox stopped bash: run it again?",
+      "  │ npm ci",
+      "blocked by sandbox: the network is off.",
+      "  c  with the network on, this once",
+      "  w  writing in /x\\x1b[2J, this once",
+      "  o  outside",
+      "",
+    ].join("\n"),
+  );
+  expect(approvalBlock({ ...STOPPED, agent: "mend-it" }, TRAITS)).toStartWith(
+    "the sandbox stopped bash (subagent mend-it): run it again?\n",
+  );
+  expect(approvalKeys(STOPPED, TRAITS)).toBe(
+    "c with the network · w writing there · o outside the sandbox · n leave it · f leave it with a word · v view whole",
+  );
+});
+
+test.each([
+  ["c", { choice: "network" }],
+  ["O", { choice: "outside" }],
+  ["y", null],
+  ["a", null],
+  ["s", null],
+  ["n", "deny"],
+  ["f", "word"],
+  ["v", "view"],
+  ["\r", "deny"],
+  ["\x04", "deny"],
+  ["\x1b", "stop"],
+  ["co", "deny"],
+] as const)("there %j is %j: no habit takes a choice", (typed, meaning) => {
+  expect(readApprovalKeys(keys(typed), STOPPED)).toEqual(meaning);
+});
+
+test.each([
+  ["c", { choice: "network" }],
+  ["yes", null],
+  ["", "deny"],
+  ["no", "deny"],
+  ["w x", null],
+  ["something else", "deny"],
+] as const)("in plain mode %j is %j", (typed, meaning) => {
+  expect(readApprovalWord(typed, STOPPED)).toEqual(meaning);
 });

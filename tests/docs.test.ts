@@ -8,6 +8,7 @@ import { FLAGS, SUBCOMMANDS, parseArgs } from "../src/args.ts";
 import { CONFIG_FIELDS, loadConfig } from "../src/config.ts";
 import { approvalKeys } from "../src/dialog-approval.ts";
 import { EXIT } from "../src/errors.ts";
+import { eventSchema } from "../src/event-schema.ts";
 import { guardLine } from "../src/guard.ts";
 import { TOPICS } from "../src/help.ts";
 import { Interactive } from "../src/interactive-host.ts";
@@ -20,6 +21,7 @@ import { slashCommands } from "../src/slash-commands.ts";
 import { terminalTraits } from "../src/terminal-traits.ts";
 import { allTools } from "../src/tools.ts";
 import { findShell } from "../src/tool-bash.ts";
+import { DENIERS, DONE_REASONS } from "../src/types.ts";
 
 const root = join(import.meta.dir, "..");
 const readme = readFileSync(join(root, "README.md"), "utf8").replace(/<!-- modules -->[^]*<!-- \/modules -->/, "");
@@ -97,6 +99,21 @@ test("the tables of exit codes hold every code, in the README and in the topic",
   expect(codes(table(topic("headless"), "exit"))).toEqual(expected);
 });
 
+test("the table of events names every event with its fields, and every way a run can end or a call be refused", () => {
+  const { oneOf } = eventSchema() as { oneOf: { title: string; properties: object; required: string[] }[] }; // event-schema.ts makes it so
+  const expected = oneOf.map(({ title, properties, required }) => {
+    const fields = Object.keys(properties).filter((field) => field !== "type" && field !== "agent");
+    return [title, ...fields.map((field) => (required.includes(field) ? field : `${field}?`))];
+  });
+  const documented = table(topic("headless"), "event").map(([name = "", fields = ""]) => [
+    quoted(name)[0],
+    ...quoted(fields),
+  ]);
+  expect(documented).toEqual(expected);
+  const words = quoted(topic("headless"));
+  expect([...DENIERS, ...DONE_REASONS].filter((word) => !words.includes(word))).toEqual([]);
+});
+
 test("the topics that exist are the ones that are embedded and the ones the README lists", () => {
   const files = readdirSync(join(root, "src/help")).map((name) => name.replace(/\.md$/, ""));
   expect(Object.keys(TOPICS).sort()).toEqual(files.sort());
@@ -145,7 +162,7 @@ test("the environment variables the sources name are documented", () => {
     ...PRESETS.flatMap((preset) => preset.envKeys),
   ];
   // Codes of errors have the same shape.
-  const variables = [...new Set(named)].filter((name) => !name.startsWith("ERR_"));
+  const variables = [...new Set(named)].filter((name) => !/^(?:ERR|EAI)_/.test(name));
   expect(variables.length).toBeGreaterThan(25);
   const documented = quoted(topic("config"));
   expect(variables.filter((name) => !documented.includes(name))).toEqual([]);
@@ -154,7 +171,7 @@ test("the environment variables the sources name are documented", () => {
 test("the table of tools names every tool with its set, in the order of the wire", () => {
   const shell = findShell(env, process.platform);
   const { plugins } = gateOf({ options: parseArgs([]).options, env, cwd: folder });
-  const tools = [...allTools({ shell, rg: null, env }), ...plugins.tools()];
+  const tools = [...allTools({ shell, rg: () => null, env }), ...plugins.tools()];
   const sets = [...new Set(tools.map((tool) => tool.set))];
   const expected = sets.map((set) => [set, ...tools.filter((tool) => tool.set === set).map((tool) => tool.name)]);
   const documented = table(topic("tools"), "set").map(([set = "", names = ""]) => [
@@ -173,7 +190,8 @@ test("every slash command is listed with its arguments, and no other", async () 
     onNotice: () => {},
   });
   const { commands } = new Interactive(setup, slashCommands);
-  const expected = commands.all().map(({ name, args }) => `/${name} ${args}`.trim());
+  const names = commands.all().map(({ name, args }) => `/${name.replace(/^skill:.*/, "skill:<name>")} ${args}`.trim());
+  const expected = [...new Set(names)];
   const documented = [...topic("commands").matchAll(/^ {4}(\/.*?) {2}/gm)].map((match) => match[1] ?? "");
   expect(documented.sort()).toEqual([...expected].sort());
   await setup.close();
@@ -273,7 +291,11 @@ const WORKSHOP =
   /\/work\/|\.\.\/shared|\bspec\/|\bTODO\b|\bFIXME\b|\b[Ii]ssue #?\d|\b[TWK]\d{2,3}\b|\b[Ee]ngineers?\b|\b[Bb]riefs?\b|\b[Ss]print\b|\b[Tt]icket\b|\b[Aa]s an AI\b/;
 
 test("no line speaks of how the program was made", () => {
-  const texts = { "README.md": readFileSync(join(root, "README.md"), "utf8"), ...TOPICS };
+  const files = ["README.md", "CHANGELOG.md", "install.sh", "install.ps1", ".ci/run", "package.json"];
+  const texts = {
+    ...Object.fromEntries(files.map((name) => [name, readFileSync(join(root, name), "utf8")])),
+    ...TOPICS,
+  };
   const found = Object.entries(texts).flatMap(([name, text]) =>
     text.split("\n").flatMap((line) => (WORKSHOP.test(line) ? [`${name}: ${line}`] : [])),
   );

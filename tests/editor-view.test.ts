@@ -69,7 +69,7 @@ const KEYS = [
 test.each([20, 40, 7, 3])("random editing at %d columns draws what a fresh drawing would", (columns) => {
   let seed: number = columns;
   const next = () => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < 15; round++) {
     const terminal = new VirtualTerminal(columns, 60);
     terminal.write("up\r\n");
     const decoder = new KeyDecoder();

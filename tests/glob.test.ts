@@ -110,6 +110,7 @@ test("each of many brackets looks for its class once", async () => {
     await growth(
       judging(brackets, () => "a"),
       60,
+      24,
     ),
   ).toBeLessThan(32);
 });

@@ -82,3 +82,41 @@ test("an input that breaks denies what is open and says why", async () => {
   expect(await answer).toMatchObject({ decision: "deny" });
   expect(events.at(-1)).toMatchObject({ type: "notice", message: expect.stringContaining("EIO") });
 });
+
+const STOPPED: ApprovalPrompt = {
+  ...PROMPT,
+  grants: [],
+  choices: [
+    { name: "network", key: "c", label: "with the network", text: "with the network on" },
+    { name: "outside", key: "o", label: "outside the sandbox", text: "outside the sandbox" },
+  ],
+};
+
+test.each([
+  [{ decision: "allow" }, { decision: "once", choice: "network" }],
+  [
+    { decision: "allow", choice: "outside" },
+    { decision: "once", choice: "outside" },
+  ],
+  [
+    { decision: "deny", choice: "outside", message: "no" },
+    { decision: "deny", message: "no" },
+  ],
+] as const)("%j to a call that the sandbox stopped takes %j, and the event names the ways", async (given, taken) => {
+  const { approvals, lines, events } = open();
+  const answer = approvals.ask(STOPPED, { id: "c1", input: { command: "x" } });
+  for (const bad of [{ decision: "always" }, { decision: "allow", choice: "write" }])
+    lines.push(JSON.stringify({ id: "c1", ...bad }));
+  lines.push(JSON.stringify({ id: "c1", ...given }));
+  expect(await answer).toEqual(taken);
+  const [event, ...notices] = events;
+  expect(event).toMatchObject({
+    always: null,
+    choices: [
+      { name: "network", text: "with the network on" },
+      { name: "outside", text: "outside the sandbox" },
+    ],
+  });
+  const ignored = 'approval answer ignored: "choice" must be network or outside';
+  expect(notices).toEqual([ignored, ignored].map((message) => ({ type: "notice", level: "warning", message })));
+});

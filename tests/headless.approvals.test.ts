@@ -26,7 +26,7 @@ const lastSent = ({ server }: Bench): string => {
 };
 
 describe.concurrent("nobody to ask", () => {
-  test.each<[string, { name: string; input: JsonObject }, string, RegExp]>([
+  const REFUSED: [string, { name: string; input: JsonObject }, string, RegExp][] = [
     ["a command", bash("touch made"), "ask", /--allow 'bash\(touch made\)'|--allow 'bash\(touch/],
     ["a write", { name: "write_file", input: { path: "made", content: "x" } }, "ask", /--allow 'write_file\(made\)'/],
     [
@@ -41,20 +41,24 @@ describe.concurrent("nobody to ask", () => {
     ["a shell that can't be read", bash('touch made; echo "x'), "unparsable", /./],
     ["a path outside", { name: "write_file", input: { path: "../made", content: "x" } }, "jail", /outside/],
     ["a secret", { name: "read_file", input: { path: ".env" } }, "secret", /\.env/],
-  ])("%s is denied, said, and did not happen", async (_, call, by, reason) => {
-    const at = await openBench([{ calls: [call] }, { text: "over" }], {
+  ];
+  test("whatever would ask or is refused is denied, said, and did not happen", async () => {
+    const calls = REFUSED.map(([, call], index) => ({ ...call, id: `c${index}` }));
+    const at = await openBench([{ calls }, { text: "over" }], {
       files: { ".env": "K=canary-1\n" },
       config: { permission: { bash: { "*": "ask", "echo *": "allow", "denied-tool*": "deny" } } },
     });
     const { code, stdout, stderr, events } = await at.run(["-p", "go", "--json"]);
     expect(code).toBe(0);
     expect(await eventFaults(events)).toEqual([]);
-    const denied = events.find((event) => event.type === "tool-denied");
-    expect(denied).toMatchObject({ name: call.name, by });
-    expect(String(denied?.reason)).toMatch(reason);
-    expect(stderr).toBe("1 call denied\n");
+    for (const [index, [what, call, by, reason]] of REFUSED.entries()) {
+      const denied = events.find((event) => event.type === "tool-denied" && event["id"] === `c${index}`);
+      expect([what, denied?.["name"], denied?.["by"]]).toEqual([what, call.name, by]);
+      expect(String(denied?.["reason"])).toMatch(reason);
+    }
+    expect(stderr).toBe(`${REFUSED.length} calls denied\n`);
     expect(existsSync(at.path("made")) || existsSync(join(at.dir, "../made"))).toBe(false);
-    expect(lastSent(at)).toContain("[permission error]");
+    expect(lastSent(at).split("[permission error]")).toHaveLength(REFUSED.length + 1);
     expect(stdout + lastSent(at)).not.toContain("canary-1");
   });
 
@@ -249,7 +253,7 @@ describe.concurrent("files that would change shiro's own rules", () => {
     name: "write_file",
     input: { path, content: "{}" },
   });
-  test.each<[string, { name: string; input: JsonObject }[]]>([
+  const WAYS: [string, { name: string; input: JsonObject }[]][] = [
     ["the project's settings", [write(".shiro/config.json")]],
     ["a skill", [write(".shiro/skills/x/SKILL.md")]],
     ["a redirection", [bash("echo '{}' > .shiro/config.json")]],
@@ -269,15 +273,16 @@ describe.concurrent("files that would change shiro's own rules", () => {
       ],
     ],
     ["shiro's own home", [bash('echo x > "$SHIRO_HOME/config.json"')]],
-  ])("%s: denied whatever the rules allow", async (_, calls) => {
+  ];
+  test("are denied whatever the rules allow", async () => {
     const files = { ".shiro/config.json": '{"marker":1}', ".git/config": "[core]\n", plain: "x" };
-    const at = await openBench([...calls.map((call): Reply => ({ calls: [call] })), { text: "over" }], {
-      config: ALL,
-      files,
-    });
+    const calls = WAYS.map(([, steps], way) => steps.map((call, step) => ({ ...call, id: `w${way}.${step}` })));
+    const at = await openBench([{ calls: calls.flat() }, { text: "over" }], { config: ALL, files });
     const before = readFileSync(join(at.home, "config.json"), "utf8");
     const { events } = await at.run(["-p", "go", "--json"]);
-    expect(events.filter((event) => event.type === "tool-denied").length).toBeGreaterThan(0);
+    const denied = events.flatMap((event) => (event.type === "tool-denied" ? [String(event["id"])] : []));
+    for (const [way, [what]] of WAYS.entries())
+      expect([what, denied.some((id) => id.startsWith(`w${way}.`))]).toEqual([what, true]);
     expect(readFileSync(at.path(".shiro/config.json"), "utf8")).toBe('{"marker":1}');
     expect(readFileSync(at.path(".git/config"), "utf8")).toBe("[core]\n");
     expect(readFileSync(join(at.home, "config.json"), "utf8")).toBe(before);

@@ -21,6 +21,9 @@ function isRunning(pid: number): boolean {
   return state !== "" && !state.startsWith("Z");
 }
 
+/** For limits that are reached by many commands: what confines them is not the point there, and costs a start each. */
+const UNCONFINED = { permission: { bash: "allow" }, sandbox: "off" };
+
 const TOUCH: Reply[] = [{ calls: [{ name: "bash", input: { command: "touch made" } }] }, { text: "over" }];
 
 describe.concurrent("limits and interrupts", () => {
@@ -41,7 +44,7 @@ describe.concurrent("limits and interrupts", () => {
     const at = await openBench(
       (_, index) => ({ text: `step ${index}`, calls: [{ name: "bash", input: { command: `echo ${index}` } }] }),
       {
-        config: { permission: { bash: "allow" } },
+        config: UNCONFINED,
       },
     );
     const { code, stdout, stderr } = await at.run(["-p", "hi", "--max-steps", "3"]);
@@ -57,7 +60,7 @@ describe.concurrent("limits and interrupts", () => {
         calls: [{ name: "bash", input: { command: `echo ${index}` } }],
         usage: { input: 400, output: 100 },
       }),
-      { config: { permission: { bash: "allow" } } },
+      { config: UNCONFINED },
     );
     const { code, events } = await at.run(["-p", "hi", "--max-tokens", "900", "--json"]);
     expect(code).toBe(6);
@@ -80,7 +83,7 @@ describe.concurrent("limits and interrupts", () => {
     const at = await openBench(
       (_, index) => ({ calls: [{ name: "bash", input: { command: `sleep 0.5; echo ${index}` } }] }),
       {
-        config: { permission: { bash: "allow" } },
+        config: UNCONFINED,
       },
     );
     const { code, events } = await at.run(["-p", "hi", "--max-seconds", "0.4", "--json"]);
@@ -101,7 +104,7 @@ describe.concurrent("limits and interrupts", () => {
         request.text.includes("This turn is being stopped")
           ? { text: "I give up." }
           : { calls: [{ name: "bash", input: input(index) }] },
-      { config: { permission: { bash: "allow" } } },
+      { config: UNCONFINED },
     );
     const { code, events, stderr } = await at.run(["-p", "hi", "--json"]);
     expect(code).toBe(6);

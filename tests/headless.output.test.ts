@@ -91,6 +91,14 @@ describe.concurrent("-o", () => {
     expect(lstatSync("/dev/null").isCharacterDevice()).toBe(true);
   });
 
+  test("a run that fails with nothing said leaves an old file alone", async () => {
+    const at = await openBench([{ status: 401, json: { error: { message: "no" } } }], {
+      files: { "old.txt": "old\n" },
+    });
+    expect((await at.run(["-p", "go", "-o", "old.txt"])).code).toBe(3);
+    expect(readFileSync(at.path("old.txt"), "utf8")).toBe("old\n");
+  });
+
   test.each(["no/such/dir/f", ".", "", "a.txt/f"])("%p is refused before any request", async (path) => {
     const at = await openBench([{ text: "never" }], { files: FILES });
     const { code, stdout, stderr } = await at.run(["-p", "go", "-o", path]);

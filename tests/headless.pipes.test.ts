@@ -53,7 +53,8 @@ describe.concurrent("300 KB through a pipe that nobody reads for a while", () =>
         if (index >= script.length - 1) served.resolve();
         return script[index] ?? {};
       },
-      { config: { permission: { bash: "allow" }, maxRetries: 0 } },
+      // Outside the sandbox, whose commands can't signal the program.
+      { config: { permission: { bash: "allow" }, maxRetries: 0, sandbox: "off" } },
     );
     at = bench;
     Bun.spawnSync(["mkfifo", bench.path("gate")]);

@@ -2,8 +2,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Bench, closeBenches, openBench } from "./support/binary.ts";
+import { type Bench, BINARY, closeBenches, openBench } from "./support/binary.ts";
 import { eventFaults } from "./support/event-check.ts";
+import { openPty } from "./support/pty.ts";
 
 afterAll(closeBenches);
 
@@ -103,7 +104,7 @@ describe.concurrent("with a prompt argument", () => {
 
   test("more than 10 MB is cut at a whole character, with a note to both", async () => {
     const at = await bench();
-    const shell = '{ printf x; yes é | head -c 12000000; } | "$@"';
+    const shell = '{ printf x; yes é | head -c 30000000; } | "$@"';
     const { code, stderr } = await at.run(["-p", "say it"], { shell });
     expect(code).toBe(0);
     expect(stderr).toContain("longer than 10 MB");
@@ -145,6 +146,15 @@ describe.concurrent("as the prompt", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toStartWith("shiro: No prompt");
     expect(at.server.requests).toEqual([]);
+  });
+
+  test("nothing there: a terminal, which is not read", async () => {
+    const at = await bench();
+    const env = { SHIRO_HOME: at.home, HOME: at.dir };
+    const pty = openPty([BINARY, "-p"], { cwd: at.dir, env: { ...env, SHIRO_BASE_URL: at.server.url }, cols: 200 });
+    expect(await pty.exited).toBe(2);
+    expect(pty.raw()).toStartWith("shiro: No prompt");
+    pty.close();
   });
 
   test("without -p and without a terminal it runs as -p and says so", async () => {

@@ -1,230 +1,202 @@
+/** install.sh against a release on loopback, in every shell it is meant for: what it puts in place, and when it puts nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createHash } from "node:crypto";
 import {
-  chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  type InstallKit,
+  type ReleaseChange,
+  SCRIPT,
+  STAND_IN_VERSION,
+  USED_TOOLS,
+  openInstallKit,
+  scriptText,
+} from "./support/install-kit.ts";
 
-const script = join(import.meta.dir, "../install.sh");
-const shells = ["sh", "bash", "dash", "busybox"].filter((name) => Bun.which(name));
-for (const name of ["dash", "busybox", "shellcheck"])
+const shells = ["bash", "dash", "busybox"].filter((name) => Bun.which(name));
+for (const name of ["bash", "dash", "busybox", "shellcheck", "curl", "wget"])
   if (!Bun.which(name)) console.error(`!! ${name} is not installed: install.sh is not tried with it`);
 
-const base = mkdtempSync(join(tmpdir(), "install-"));
-const files = new Map<string, Uint8Array | string>();
-let server: ReturnType<typeof Bun.serve>;
-
-beforeAll(() => {
-  server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch(request) {
-      const body = files.get(new URL(request.url).pathname.slice(1));
-      return body === undefined ? new Response("no", { status: 404 }) : new Response(body);
-    },
-  });
+let kit: InstallKit;
+beforeAll(async () => {
+  kit = await openInstallKit();
 });
-afterAll(() => {
-  server.stop(true);
-  rmSync(base, { recursive: true, force: true });
-});
-
-/** A release under a path of its own, with a stand-in for the program. */
-function publish(name: string, change: { checksum?: string; program?: string; truncated?: boolean } = {}): string {
-  const folder = join(base, name);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "shiro"), change.program ?? '#!/bin/sh\necho "shiro 9.9.9 (stand-in)"\n', { mode: 0o755 });
-  Bun.spawnSync(["tar", "-czf", join(folder, "a.tar.gz"), "-C", folder, "shiro"]);
-  const archive = readFileSync(join(folder, "a.tar.gz"));
-  const sum = change.checksum ?? createHash("sha256").update(archive).digest("hex");
-  const targets = [
-    "linux-x64",
-    "linux-x64-baseline",
-    "linux-arm64",
-    "linux-x64-musl",
-    "linux-arm64-musl",
-    "darwin-x64",
-    "darwin-arm64",
-  ];
-  files.set(`${name}/checksums.txt`, targets.map((target) => `${sum}  shiro-${target}.tar.gz\n`).join(""));
-  for (const target of targets)
-    files.set(`${name}/shiro-${target}.tar.gz`, change.truncated ? archive.subarray(0, 40) : archive);
-  return `http://127.0.0.1:${server.port}/${name}`;
-}
-
-async function install(
-  url: string,
-  options: { shell?: string; env?: Record<string, string>; args?: string[]; input?: string } = {},
-) {
-  const into = mkdtempSync(join(base, "bin-"));
-  const shell = options.shell ?? "sh";
-  const argv =
-    options.input === undefined
-      ? [...(shell === "busybox" ? ["busybox", "sh"] : [shell]), script, ...(options.args ?? [])]
-      : [shell];
-  const env = {
-    PATH: process.env.PATH ?? "",
-    HOME: base,
-    SHIRO_INSTALL_DIR: into,
-    SHIRO_BASE_DOWNLOAD_URL: url,
-    ...options.env,
-  };
-  const child = Bun.spawn(argv, {
-    env,
-    stdin: options.input === undefined ? "ignore" : new Blob([options.input]),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, stdout, stderr, into, files: readdirSync(into) };
-}
+afterAll(() => kit.close());
 
 test.skipIf(!Bun.which("shellcheck"))("install.sh is shellcheck clean", () => {
-  const run = Bun.spawnSync(["shellcheck", script]);
+  const run = Bun.spawnSync(["shellcheck", SCRIPT]);
   expect([run.exitCode, run.stdout.toString()]).toEqual([0, ""]);
 });
 
 test.each(shells)("%s installs, says where and how to reach it", async (shell) => {
-  const run = await install(publish("good"), { shell });
+  const run = await kit.run(kit.publish("good"), { shell });
   expect([run.code, run.stderr, run.files]).toEqual([0, "", ["shiro"]]);
   expect(statSync(join(run.into, "shiro")).mode & 0o777).toBe(0o755);
-  expect(run.stdout).toContain(`Installed shiro 9.9.9 (stand-in) in ${run.into}`);
+  expect(run.stdout).toContain(`Installed ${STAND_IN_VERSION} in ${run.into}`);
   expect(run.stdout).toContain(`export PATH="${run.into}:$PATH"`);
+  expect(run.stdout).toContain(`Try: ${run.into}/shiro demo\n`);
 });
 
 describe("nothing is installed when", () => {
-  test.each<[string, () => string, RegExp]>([
+  const CHANGES: [string, ReleaseChange, RegExp][] = [
+    ["the checksum is wrong", { checksum: "0".repeat(64) }, /checksum mismatch for shiro-.*Nothing was installed/],
+    ["the archive is shorter than it was", { shortened: true }, /checksum mismatch/],
+    ["the connection ends in the middle", { dropped: true }, /download failed: http:\/\/127\.0\.0\.1:\d+\/.*\.tar\.gz/],
     [
-      "the checksum is wrong",
-      () => publish("wrong", { checksum: "0".repeat(64) }),
-      /checksum mismatch for shiro-.*Nothing was installed/,
-    ],
-    ["the download is cut short", () => publish("cut", { truncated: true }), /checksum mismatch/],
-    [
-      "the release isn't there",
-      () => `http://127.0.0.1:${server.port}/nowhere`,
-      /download failed: http:\/\/127\.0\.0\.1:\d+\/nowhere\/checksums\.txt/,
+      "the program ends without a word",
+      { program: "#!/bin/sh\nkill -ILL $$\n" },
+      /the downloaded program does not run on this machine\. Nothing was installed\n$/,
     ],
     [
       "the program does not run here",
-      () => publish("broken", { program: "#!/bin/sh\nexit 1\n" }),
-      /does not run on this machine/,
+      { program: "#!/bin/sh\necho no such library >&2\nexit 1\n" },
+      /does not run on this machine: no such library\. Nothing was installed/,
     ],
-  ])("%s", async (_, url, message) => {
-    const run = await install(url());
+  ];
+  test.each(CHANGES)("%s", async (name, change, message) => {
+    const run = await kit.run(kit.publish(name.replaceAll(" ", "-"), change));
     expect([run.code, run.files]).toEqual([1, []]);
     expect(run.stderr).toMatch(message);
   });
 
-  test("the machine is unknown", async () => {
-    const fake = join(base, "fake");
-    mkdirSync(fake, { recursive: true });
-    writeFileSync(join(fake, "uname"), '#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo sparc64\n', { mode: 0o755 });
-    const run = await install(publish("good"), { env: { PATH: `${fake}:${process.env.PATH ?? ""}` } });
+  test("the release isn't there", async () => {
+    const run = await kit.run(kit.nowhere);
     expect([run.code, run.files]).toEqual([1, []]);
-    expect(run.stderr).toBe("install.sh: no build for the processor sparc64\n");
+    expect(run.stderr).toContain(`install.sh: download failed: ${kit.nowhere}/checksums.txt\n`);
   });
 
-  test("the script itself was cut short, wherever that was", async () => {
-    const text = readFileSync(script, "utf8");
-    const url = publish("good");
-    for (const share of [0.3, 0.6, 0.9, 0.995]) {
-      const run = await install(url, { input: text.slice(0, Math.floor(text.length * share)) });
-      expect([share, run.files]).toEqual([share, []]);
+  // As root a directory's mode forbids nothing, and /proc still takes no files.
+  test.skipIf(!existsSync("/proc/self/fd"))("the directory can't be written, for root neither", async () => {
+    const run = await kit.run(kit.publish("good"), { env: { SHIRO_INSTALL_DIR: "/proc/self/fdinfo" } });
+    expect([run.code, run.stderr]).toEqual([
+      1,
+      "install.sh: /proc/self/fdinfo can't be written. Set SHIRO_INSTALL_DIR\n",
+    ]);
+  });
+
+  test("a file stands where the directory should be", async () => {
+    const run = await kit.run(kit.publish("good"), { env: { SHIRO_INSTALL_DIR: "/dev/null/bin" } });
+    expect([run.code, run.stderr]).toEqual([1, "install.sh: /dev/null/bin could not be made. Set SHIRO_INSTALL_DIR\n"]);
+  });
+
+  test("a directory stands where the program should be", async () => {
+    const into = mkdtempSync(join(kit.base, "taken-"));
+    mkdirSync(join(into, "shiro"));
+    const run = await kit.run(kit.publish("good"), { env: { SHIRO_INSTALL_DIR: into } });
+    expect([run.code, run.stderr, run.files]).toEqual([
+      1,
+      `install.sh: ${into}/shiro is a directory. Set SHIRO_INSTALL_DIR\n`,
+      ["shiro"],
+    ]);
+  });
+
+  test("an option is unknown", async () => {
+    const run = await kit.run(kit.publish("good"), { args: ["--force"] });
+    expect([run.code, run.stderr, run.requests]).toEqual([
+      1,
+      "install.sh: unknown option --force (only --uninstall)\n",
+      [],
+    ]);
+  });
+});
+
+describe("a script that was cut short does nothing,", () => {
+  const text = scriptText();
+  const lastLine = text.lastIndexOf("\n", text.length - 2) + 1;
+  const everywhere = Array.from({ length: Math.ceil(lastLine / 200) }, (_, index) => index * 200);
+  // In its last line each cut counts; what lacks only the line's end is whole.
+  const inLastLine = Array.from({ length: text.length - 1 - lastLine }, (_, index) => lastLine + index);
+
+  test("wherever that was", async () => {
+    const url = kit.publish("good");
+    for (const length of [...everywhere, ...inLastLine]) {
+      const run = await kit.run(url, { input: text.slice(0, length) });
+      expect([length, run.stdout, run.files, run.requests]).toEqual([length, "", [], []]);
     }
   });
 
-  test.skipIf(process.getuid?.() === 0)("the directory can't be written", async () => {
-    const locked = mkdtempSync(join(base, "locked-"));
-    chmodSync(locked, 0o500);
-    const run = await install(publish("good"), { env: { SHIRO_INSTALL_DIR: locked } });
-    expect([run.code, run.stderr]).toEqual([1, `install.sh: ${locked} can't be written. Set SHIRO_INSTALL_DIR\n`]);
-  });
-  if (process.getuid?.() === 0) console.error("!! running as root: the read-only directory is not tried");
-
-  test("a file stands where the directory should be", async () => {
-    const run = await install(publish("good"), { env: { SHIRO_INSTALL_DIR: "/dev/null/bin" } });
-    expect([run.code, run.stderr]).toEqual([1, "install.sh: /dev/null/bin could not be made. Set SHIRO_INSTALL_DIR\n"]);
+  test.each(shells)("%s agrees", async (shell) => {
+    const url = kit.publish("good");
+    for (const length of inLastLine.slice(-3)) {
+      const run = await kit.run(url, { shell, input: text.slice(0, length) });
+      expect([length, run.stdout, run.files, run.requests]).toEqual([length, "", [], []]);
+    }
+    expect((await kit.run(url, { shell, input: text })).files).toEqual(["shiro"]);
   });
 });
 
-test("an install over a running program replaces the file and leaves the process alone", async () => {
-  const url = publish("good");
-  const first = await install(url);
-  const path = join(first.into, "shiro");
-  const before = statSync(path).ino;
-  const held = Bun.spawn(["sh", "-c", `exec 3<"${path}"; read _ || true`], { stdin: "pipe" });
-  const again = await install(url, { env: { SHIRO_INSTALL_DIR: first.into } });
-  expect(again.code).toBe(0);
-  expect(statSync(path).ino).not.toBe(before);
-  expect(held.exitCode).toBeNull();
-  held.kill();
-  await held.exited;
+test.skipIf(!Bun.which("sleep"))("an install over a running program leaves the process alone", async () => {
+  const url = kit.publish("good");
+  const into = mkdtempSync(join(kit.base, "running-"));
+  const path = join(into, "shiro");
+  // A real program: its file is busy while it runs, and can't be written to.
+  copyFileSync(Bun.which("sleep") ?? "", path);
+  const running = Bun.spawn([path, "60"]);
+  const run = await kit.run(url, { env: { SHIRO_INSTALL_DIR: into } });
+  expect([run.code, run.stderr, run.files, running.exitCode]).toEqual([0, "", ["shiro"], null]);
+  expect(readFileSync(path, "utf8")).toStartWith("#!/bin/sh");
+  running.kill();
+  await running.exited;
 });
 
-test("a link planted at the temporary name is not written through", async () => {
-  const url = publish("good");
-  const victim = join(base, "victim");
+test("a link in the program's place is replaced, not written through", async () => {
+  const victim = join(kit.base, "victim");
   writeFileSync(victim, "mine");
-  const into = mkdtempSync(join(base, "planted-"));
+  const into = mkdtempSync(join(kit.base, "planted-"));
   symlinkSync(victim, join(into, "shiro"));
-  await install(url, { env: { SHIRO_INSTALL_DIR: into } });
+  await kit.run(kit.publish("good"), { env: { SHIRO_INSTALL_DIR: into } });
   expect(readFileSync(victim, "utf8")).toBe("mine");
+  expect(readFileSync(join(into, "shiro"), "utf8")).toContain(STAND_IN_VERSION);
 });
 
 test("--uninstall removes the program and says what stays", async () => {
-  const { into } = await install(publish("good"));
-  const run = await install("", { args: ["--uninstall"], env: { SHIRO_INSTALL_DIR: into } });
-  expect([run.code, existsSync(join(into, "shiro"))]).toEqual([0, false]);
+  const { into } = await kit.run(kit.publish("good"));
+  const env = { SHIRO_INSTALL_DIR: into };
+  const run = await kit.run("", { args: ["--uninstall"], env, input: scriptText() });
+  expect([run.code, run.files]).toEqual([0, []]);
   expect(run.stdout).toContain("Settings and sessions stay");
-  const again = await install("", { args: ["--uninstall"], env: { SHIRO_INSTALL_DIR: into } });
+  const again = await kit.run("", { args: ["--uninstall"], env });
   expect([again.code, again.stderr]).toEqual([1, `install.sh: there is no ${into}/shiro\n`]);
 });
 
-test("wget serves where curl is not installed", async () => {
-  const only = join(base, "only-wget");
-  mkdirSync(only, { recursive: true });
-  const needed = [
-    "sh",
-    "wget",
-    "tar",
-    "gzip",
-    "mktemp",
-    "id",
-    "uname",
-    "grep",
-    "awk",
-    "cut",
-    "sed",
-    "sha256sum",
-    "cp",
-    "chmod",
-    "mv",
-    "mkdir",
-    "rm",
-    "cat",
-    "ldd",
-    "bash",
+describe("downloads come through", () => {
+  const curl = USED_TOOLS.concat("curl");
+  const wget = USED_TOOLS.concat("wget");
+  const busybox = (): string | null => Bun.which("busybox");
+  const BOXES: [string, () => string | null][] = [
+    ["curl alone", () => kit.toolbox(curl)],
+    ["wget alone", () => kit.toolbox(wget)],
+    // ldd is a script of the C library's, not of busybox.
+    [
+      "busybox, as on Alpine",
+      () =>
+        kit.toolbox(
+          wget.filter((name) => name !== "ldd"),
+          busybox,
+        ),
+    ],
   ];
-  for (const name of needed) {
-    const real = Bun.which(name);
-    if (real && !existsSync(join(only, name))) symlinkSync(real, join(only, name));
-  }
-  if (!Bun.which("wget")) return void console.error("!! wget is not installed: not tried");
-  const run = await install(publish("good"), { shell: join(only, "sh"), env: { PATH: only } });
-  expect([run.code, run.files]).toEqual([0, ["shiro"]]);
+  test.each(BOXES)("%s", async (name, box) => {
+    const PATH = box();
+    if (PATH === null) return void console.error(`!! not everything for ${name} is installed: not tried`);
+    // Where no ldd answers, a musl loader decides; this machine may have one.
+    if (name.startsWith("busybox")) writeFileSync(join(PATH, "ldd"), "#!/bin/sh\necho GLIBC\n", { mode: 0o755 });
+    const run = await kit.run(kit.publish("good"), { shell: join(PATH, "sh"), env: { PATH } });
+    expect([run.code, run.stderr, run.files]).toEqual([0, "", ["shiro"]]);
+  });
+
+  test("neither, which is said", async () => {
+    const PATH = kit.toolbox(USED_TOOLS);
+    if (PATH === null) return void console.error("!! not everything that install.sh uses is installed: not tried");
+    const run = await kit.run(kit.publish("good"), { shell: join(PATH, "sh"), env: { PATH } });
+    expect([run.code, run.stderr]).toEqual([1, "install.sh: neither curl nor wget is installed\n"]);
+  });
 });

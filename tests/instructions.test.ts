@@ -60,7 +60,26 @@ test("a link out of the workspace is not followed, and said", () => {
   ]);
 });
 
+test("a link to a file of secrets is not followed, and said", () => {
+  const { root, home } = tree({ ".env": "KEY=1", "a/x": "" });
+  symlinkSync(".env", join(root, "AGENTS.md"));
+  symlinkSync("../.env", join(root, "a", "CLAUDE.md"));
+  const found = load(root, home, "a");
+  expect(found.files).toEqual([]);
+  expect(found.notices).toEqual([`../AGENTS.md leads to ${join(root, ".env")}, which usually holds secrets; not read`]);
+});
+
 describe("bounds", () => {
+  test("files for which there is no room any more are named and left out", () => {
+    const long = "x".repeat(20_000);
+    const { root, home } = tree({ "AGENTS.md": long, "a/AGENTS.md": long, "a/b/AGENTS.md": long });
+    const { files, notices } = load(root, home, "a/b");
+    expect(files.map((file) => file.path)).toEqual(["../../AGENTS.md", "../AGENTS.md"]);
+    expect(notices).toEqual([
+      "../AGENTS.md is 20000 bytes; only the first 12768 are in the prompt",
+      "AGENTS.md is 20000 bytes; only the first 0 are in the prompt",
+    ]);
+  });
   test("a file of megabytes is cut with a notice", () => {
     const { root, home } = tree({ "AGENTS.md": "é".repeat(1_500_000) });
     const { files, notices } = load(root, home);
@@ -74,6 +93,11 @@ describe("bounds", () => {
     const { files, notices } = load(root, home);
     expect(files[0]?.text).toBe("safe text");
     expect(notices).toEqual(["AGENTS.md holds 3 invisible characters; read it before you trust it"]);
+  });
+  test("data in variation selectors is invisible too, an emoji's own is not", () => {
+    const { root, home } = tree({ "AGENTS.md": "a\u{E0100}\u{E01EF}\uFE00b \u2764\uFE0F" });
+    const { files, notices } = load(root, home);
+    expect([files[0]?.text, notices.length]).toEqual(["ab \u2764\uFE0F", 1]);
   });
   test("a directory of that name is no instruction file", () => {
     const { root, home } = tree({});

@@ -1,6 +1,8 @@
 /** Markdown is styled as it streams: the same in any cut, little held back, cheap in bytes, and nothing lost that isn't a mark. */
 import { expect, test } from "bun:test";
 import { MarkdownStream } from "../src/markdown.ts";
+import { sanitize } from "../src/sanitize.ts";
+import { growth } from "./support/growth.ts";
 
 const B = "\x1b[1m";
 const I = "\x1b[3m";
@@ -104,6 +106,35 @@ test("any cut of the stream gives the same bytes", () => {
     }
     expect(shown + stream.end()).toBe(whole);
   }
+});
+
+const ENDLESS = ["*", "_", "`", "~", "#", "-", "[", "!", "\\", " ", "# ", "```", "**a", "[x]("];
+
+function inPieces(text: string, size: number): string {
+  const stream = new MarkdownStream({ colour: true, ascii: false });
+  let shown = "";
+  for (let at = 0; at < text.length; at += size) shown += stream.push(text.slice(at, at + size));
+  return shown + stream.end();
+}
+
+test.each(ENDLESS)("%j without an end is shown as it is, whatever the cut", (mark) => {
+  const text = mark.repeat(300);
+  const whole = inPieces(text, text.length);
+  for (const size of [1, 7, 63, 64, 65]) expect(inPieces(text, size)).toBe(whole);
+  expect(whole.replace(/\x1b\[\d*m/g, "").length).toBeGreaterThanOrEqual(text.length - 16);
+});
+
+test("… and costs work in proportion to its length", async () => {
+  const all = (chars: number) => {
+    const runs = ["*", "`", "~", "# ", "["].map((mark) => mark.repeat(chars / mark.length));
+    return () => runs.map((run) => inPieces(run, 16));
+  };
+  expect(await growth(all, 1600)).toBeLessThan(9);
+});
+
+test("CR LF in the text is a line end, and a code block of it is verbatim", () => {
+  const safe = sanitize("# h\r\n\r\n```ts\r\ncode\r\n```\r\nx\r\n");
+  expect(render(safe)).toBe(render("# h\n\n```ts\ncode\n```\nx\n"));
 });
 
 test("prose is held back by no more than a word", () => {

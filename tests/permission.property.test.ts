@@ -4,6 +4,7 @@ import { OPTION_ROWS, optionRisk } from "../src/permission-options.ts";
 import { RECURSIVE_READERS } from "../src/permission-recursive.ts";
 import { WRITING_PROGRAMS } from "../src/permission-writes.ts";
 import { makeGate, makeWorkspace } from "./support/approval-bench.ts";
+import { rounds } from "./support/rounds.ts";
 
 /** A seeded source of small numbers, so that a failure can be had again. */
 function randomFrom(seed: number): (limit: number) => number {
@@ -168,7 +169,7 @@ test("junk is judged without throwing, and never allowed where it can't be read"
     "é",
     "ls",
   ];
-  for (let round = 0; round < 2_000; round++) {
+  for (let round = 0; round < rounds(1_000, 2_000); round++) {
     const line = Array.from({ length: 1 + random(12) }, () => pieces[random(pieces.length)]).join(random(2) ? " " : "");
     const judged = gate.explain("bash", line);
     if (judged.decision === "allow")
@@ -357,8 +358,8 @@ test.each([
     const { user, system } = process.cpuUsage(started);
     return user + system;
   };
-  cost(200);
-  const [small, large] = [Math.min(cost(200), cost(200)), cost(1_600)];
+  cost(100);
+  const [small, large] = [Math.min(cost(100), cost(100)), cost(800)];
   // Eight times as many; squared it would be sixty-four times the work.
   expect(large / small).toBeLessThan(32);
 });

@@ -83,21 +83,22 @@ describe("the host", () => {
       },
     };
     const working: Plugin = { name: "b", description: "", afterTurn: () => void seen.push("b") };
-    expect(await makePluginHost([failing, working]).afterTurn({ durationMs: 1, interactive: true })).toEqual([
-      "plugin a: x",
-    ]);
+    expect(
+      await makePluginHost([failing, working]).afterTurn({ durationMs: 1, interactive: true, controls: true }),
+    ).toEqual(["plugin a: x"]);
     expect(seen).toEqual(["b"]);
   });
 });
 
-test("the bell rings after a long turn of a person, and only then", async () => {
+test("the bell rings after a long turn of a person whose terminal takes control bytes, and only then", async () => {
   const host = openPlugins(["bell"], deps);
-  for (const [durationMs, interactive] of [
-    [9_000, true],
-    [10_001, true],
-    [60_000, false],
+  for (const [durationMs, interactive, controls] of [
+    [9_000, true, true],
+    [10_001, true, true],
+    [60_000, false, true],
+    [60_000, true, false],
   ] as const)
-    await host.afterTurn({ durationMs, interactive });
+    await host.afterTurn({ durationMs, interactive, controls });
   expect(rung).toEqual(["\x07"]);
 });
 

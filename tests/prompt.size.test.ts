@@ -50,7 +50,7 @@ test.each([
   for await (const event of setup.session.send("hello", null, new AbortController().signal)) void event;
   await setup.close();
   const tools = bodies[0]?.["tools"];
-  expect(Array.isArray(tools) && tools.length).toBe(setup.tools.length);
+  expect(Array.isArray(tools) && tools.length).toBe(setup.tools().length);
   expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(TOOL_BYTES);
 });
 

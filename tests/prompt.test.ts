@@ -19,6 +19,14 @@ const base: PromptState = {
   instructions: [],
 };
 
+test("a hundred skills cost no more than some kilobytes: what doesn't fit is named only", () => {
+  const skills = Array.from({ length: 200 }, (_, index) => ({ name: `skill-${index}`, description: "x".repeat(1000) }));
+  const text = promptParts({ ...base, skills }).find((part) => part.name === "skills")?.text ?? "";
+  expect(text.length).toBeLessThan(8000);
+  expect(text).toMatch(/\n- skill-0: x{239}…\n/);
+  expect(text).toMatch(/\n- and: skill-23, skill-24, /);
+});
+
 test("the parts come in a fixed order and empty ones are left out", () => {
   const full: PromptState = {
     ...base,
@@ -51,6 +59,13 @@ describe("it never names a tool that isn't offered", () => {
 test("a run without anybody says that approvals are denied", () => {
   expect(systemPrompt({ ...base, interactive: false })).toContain("Calls that need approval are denied");
   expect(systemPrompt(base)).not.toContain("Calls that need approval are denied");
+});
+
+test("nobody is asked back who can approve and not reply", () => {
+  const told = (more: Partial<PromptState>) => systemPrompt({ ...base, ...more }).match(/say so.*/)?.[0];
+  expect(told({})).toBe("say so and ask.");
+  expect(told({ replies: false })).toBe("say so; decide, and state the assumption.");
+  expect(told({ interactive: false })).toBe("say so; decide, and state the assumption.");
 });
 
 test("a variant for small jobs is not told to keep a task list", () => {

@@ -1,4 +1,5 @@
 /** The chat-completions wire: the dialects of its streams, and what goes out. */
+import { HistoryItems } from "../src/provider-history.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { isObject } from "../src/provider-errors.ts";
 import type { Json, JsonObject, Message } from "../src/types.ts";
@@ -554,6 +555,7 @@ describe("what goes out", () => {
       keepReasoningFrom: 0,
       refusedImages: new Set(),
       continuing: false,
+      history: new HistoryItems(),
     });
     expect(messagesOf(built.body)[2]?.content).toBe(content);
   });

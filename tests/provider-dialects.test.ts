@@ -422,25 +422,58 @@ describe("chat: content, reasons and framing in odd forms", () => {
   });
 });
 
-test("an answer that is complete does not wait for an end marker that never comes", async () => {
-  const silent: [Wire, string][] = [
-    ["chat", chunk({ content: "hi" }, "stop")],
-    ["anthropic", named([START, block({ type: "text", text: "hi" }), blockEnd(), ...ends("end_turn").slice(0, 1)])],
-  ];
-  // At the same time: each waits a few seconds for a marker.
-  const answers = await Promise.all(
-    silent.map(async ([wire, raw]) => {
-      const own = await startModelServer([{ raw, hang: "stream" }], { lenient: true });
-      const answer = await ask(own, wire, request([user("hi")]), { maxRetries: 0 });
-      await own.close();
-      return [answer.text, answer.stop, answer.error];
-    }),
-  );
-  expect(answers).toEqual([
-    ["hi", "end", null],
-    ["hi", "end", null],
-  ]);
-}, 8000);
+// The two that wait for what never comes do so at the same time.
+test.concurrent(
+  "a refusal whose body breaks off or never ends is still that refusal",
+  async () => {
+    const answers = await Promise.all(
+      (["break off", "never end"] as const).map(async (how) => {
+        const refusing = createServer((socket) => {
+          socket.on("error", () => socket.destroy());
+          socket.once("data", () => {
+            const head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n";
+            socket.write(`${head}{"error":`, () => void (how === "break off" && socket.end()));
+          });
+        });
+        await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
+        const { port } = refusing.address() as AddressInfo; // A TCP server that listens has a port.
+        const where = endpoint(`http://127.0.0.1:${port}/v1`);
+        const answer = await collect(open(where).stream(request([user("hi")]), new AbortController().signal));
+        refusing.close();
+        return [failure(answer).kind, failure(answer).status];
+      }),
+    );
+    expect(answers).toEqual([
+      ["auth", 401],
+      ["auth", 401],
+    ]);
+  },
+  8000,
+);
+
+test.concurrent(
+  "an answer that is complete does not wait for an end marker that never comes",
+  async () => {
+    const silent: [Wire, string][] = [
+      ["chat", chunk({ content: "hi" }, "stop")],
+      ["anthropic", named([START, block({ type: "text", text: "hi" }), blockEnd(), ...ends("end_turn").slice(0, 1)])],
+    ];
+    // At the same time: each waits a few seconds for a marker.
+    const answers = await Promise.all(
+      silent.map(async ([wire, raw]) => {
+        const own = await startModelServer([{ raw, hang: "stream" }], { lenient: true });
+        const answer = await ask(own, wire, request([user("hi")]), { maxRetries: 0 });
+        await own.close();
+        return [answer.text, answer.stop, answer.error];
+      }),
+    );
+    expect(answers).toEqual([
+      ["hi", "end", null],
+      ["hi", "end", null],
+    ]);
+  },
+  8000,
+);
 
 describe("a proxy that is the trouble is named", () => {
   async function through(proxy: string): Promise<Answer> {
@@ -485,30 +518,6 @@ test("what stands behind the ? of a base URL goes along with every request", asy
   expect(answer.text).toBe("ok");
   expect(server.requests.at(-1)?.path).toBe("/v1/deployments/gpt/chat/completions?api-version=2026-01-01");
 });
-
-test("a refusal whose body breaks off or never ends is still that refusal", async () => {
-  const answers = await Promise.all(
-    (["break off", "never end"] as const).map(async (how) => {
-      const refusing = createServer((socket) => {
-        socket.on("error", () => socket.destroy());
-        socket.once("data", () => {
-          const head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n";
-          socket.write(`${head}{"error":`, () => void (how === "break off" && socket.end()));
-        });
-      });
-      await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
-      const { port } = refusing.address() as AddressInfo; // A TCP server that listens has a port.
-      const where = endpoint(`http://127.0.0.1:${port}/v1`);
-      const answer = await collect(open(where).stream(request([user("hi")]), new AbortController().signal));
-      refusing.close();
-      return [failure(answer).kind, failure(answer).status];
-    }),
-  );
-  expect(answers).toEqual([
-    ["auth", 401],
-    ["auth", 401],
-  ]);
-}, 8000);
 
 describe("redirects", () => {
   const moved = (status: number, location: string): Reply => ({ status, body: "", headers: { location } });

@@ -291,6 +291,9 @@ describe("what a refusal carries", () => {
     expect(page.hint).toContain("/v1");
     expect(refusal(401, openai("no")).hint).toContain("key");
     expect(refusal(404, openai("no model", "model_not_found")).hint).toContain("shiro models");
+    expect(classifyResponse("not found", { status: 404, url: "http://u:p@h:1/v1/messages?k=1", now: 0 }).hint).toBe(
+      "HTTP 404 from http://h:1/v1/messages: check baseURL and provider.",
+    );
   });
 
   test.each<[Record<string, string>, Json, number | undefined]>([

@@ -3,12 +3,13 @@ import { expect, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { Wire } from "../src/provider.ts";
 import { type Answer, collect, endpoint, open, request, user } from "./support/model-kit.ts";
+import { rounds } from "./support/rounds.ts";
 
 const FIRST = "The first answer, in several words.";
 const SECOND = "Another one.";
 const IDLE_MS = 250;
-// Every byte would take minutes; 5 has no common factor with the lengths of lines and chunks.
-const STEP = 5;
+// Every byte would take minutes; neither 11 nor 5 has a common factor with the lengths of lines and chunks.
+const STEP = rounds(11, 5);
 const AT_ONCE = 24;
 
 const named = (events: { type: string; [key: string]: unknown }[]): string[] =>

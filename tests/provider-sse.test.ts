@@ -159,8 +159,14 @@ describe.each(wireNames)("%s", (wire) => {
 
   test("cut after any byte, it is the whole answer or an error with a true beginning", async () => {
     const whole = await read(wire, framesOf([all]));
+    // Most cuts leave the same whole frames, and the same frames are read but once.
+    const known = new Map<string, Promise<Answer>>();
     for (let at = 0; at < all.length; at++) {
-      const cut = await read(wire, framesOf([all.subarray(0, at)]));
+      const frames = framesOf([all.subarray(0, at)]);
+      const key = JSON.stringify(frames);
+      const reading = known.get(key) ?? read(wire, frames);
+      known.set(key, reading);
+      const cut = await reading;
       if (!cut.error) {
         expect([at, ids(cut), cut.stop]).toEqual([at, ids(whole), whole.stop]);
         continue;

@@ -1,4 +1,5 @@
 /** Bodies built from random histories: legal on every wire, and each one the beginning of the next. */
+import { HistoryItems, bodyText } from "../src/provider-history.ts";
 import { describe, expect, test } from "bun:test";
 import { factsFor } from "../src/models.ts";
 import { anthropicWire } from "../src/provider-anthropic.ts";
@@ -11,6 +12,7 @@ import type { WireContext } from "../src/provider-wire.ts";
 import type { AssistantPart, Json, JsonObject, Message, UserPart } from "../src/types.ts";
 import { growth } from "./support/growth.ts";
 import { endpoint, request } from "./support/model-kit.ts";
+import { rounds } from "./support/rounds.ts";
 import { anthropicFault } from "./support/strict-anthropic.ts";
 import { newMemory } from "./support/strict-body.ts";
 import { chatFault } from "./support/strict-chat.ts";
@@ -92,6 +94,7 @@ const context = (more: Partial<WireContext> = {}): WireContext => ({
   keepReasoningFrom: 0,
   refusedImages: new Set(),
   continuing: false,
+  history: new HistoryItems(),
   ...more,
 });
 
@@ -142,6 +145,31 @@ describe.each(names)("%s", (name) => {
         before = now;
       }
     }
+  });
+
+  test("a history that is kept between requests gives the bytes of one made anew, serialised as JSON.stringify does", () => {
+    for (let seed = 1; seed <= rounds(30, 60); seed++) {
+      const [history, kept] = [randomHistory(seed, seed % 20 === 0 ? 160 : 14), new HistoryItems()];
+      for (let length = 1; length <= history.length; length += 1 + (seed % 3)) {
+        const now = request(history.slice(0, length), seed % 10 === 0 ? { tools: [] } : {});
+        const [grown, fresh] = [context({ history: kept }), context()].map((one) => wire.build(now, one).body);
+        expect([seed, length, bodyText(grown ?? {})]).toEqual([seed, length, JSON.stringify(fresh)]);
+      }
+      // Undo and compaction put another history in its place.
+      const other = request(history.slice(1, 6));
+      const body = wire.build(other, context({ history: kept })).body;
+      expect([seed, bodyText(body)]).toEqual([seed, JSON.stringify(wire.build(other, context()).body)]);
+    }
+  });
+
+  test("a step more costs no more the longer the history is", async () => {
+    const build = (messages: number) => {
+      const [history, kept] = [randomHistory(3, messages * 2), new HistoryItems()];
+      const grown = [...history, ...randomHistory(4, 4)];
+      wire.build(request(history), context({ history: kept }));
+      return () => wire.build(request(grown), context({ history: kept }));
+    };
+    expect(await growth(build, 500)).toBeLessThan(8);
   });
 
   test("the same request gives the same bytes, and the history given is left alone", () => {

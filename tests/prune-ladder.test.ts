@@ -116,6 +116,20 @@ describe("the rungs", () => {
     expect(brokenRule(kept)).toBeNull();
   });
 
+  test("a call of which nobody knows what it did is told of under the smallest summary too", async () => {
+    const open = { ...result("t1", "the program ended"), isError: true, outcomeUnknown: true as const };
+    const source = [
+      user("a".repeat(6_000)),
+      agent(call("t1", "bash", { command: "deploy --now" })),
+      { role: "tool" as const, results: [open] },
+      ...Array.from({ length: 6 }, (_, at) => [agent(call(`n${at}`)), results(`n${at}`)]).flat(),
+      user("go on"),
+    ];
+    const done = await compactView(openView(source), options(300));
+    const kept = text(wireMessages(done.view).slice(0, 1));
+    expect(kept).toMatch(/outcome unknown[^]*deploy --now/);
+  });
+
   test("calls that failed or were refused and files written are in what takes the span's place", async () => {
     const source = [
       user("write it"),

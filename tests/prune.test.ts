@@ -1,6 +1,6 @@
 /** Histories made legal: named failures first, then random ones against what each API refuses. */
 import { describe, expect, test } from "bun:test";
-import { repair } from "../src/prune.ts";
+import { Repairer, repair } from "../src/prune.ts";
 import type { Message } from "../src/types.ts";
 import {
   agent,
@@ -136,6 +136,21 @@ describe("repair", () => {
       return brokenRule(damaged(healthyTranscript(random, 6), random)) !== null;
     });
     expect(faulty.length).toBeGreaterThan(SEEDS.length / 2);
+  });
+
+  test("a history repaired as it grows is the one repaired at once, and what was handed out stays as it was", () => {
+    for (const seed of SEEDS.slice(0, 100)) {
+      const random = seeded(seed);
+      const whole = damaged(healthyTranscript(random, 6), random);
+      const [repairer, handedOut] = [new Repairer(), [] as { list: Message[]; text: string }[]];
+      for (const [at, message] of whole.entries()) {
+        repairer.push(message);
+        const list = repairer.messages();
+        expect({ seed, at, list }).toEqual({ seed, at, list: repair(whole.slice(0, at + 1)) });
+        handedOut.push({ list, text: JSON.stringify(list) });
+      }
+      expect(handedOut.map(({ list }) => JSON.stringify(list))).toEqual(handedOut.map(({ text }) => text));
+    }
   });
 
   test("repairing twice changes nothing more", () => {

@@ -1,4 +1,5 @@
 /** Repaired and compacted histories in the words of each wire, judged by the strict checkers of the model server. */
+import { HistoryItems } from "../src/provider-history.ts";
 import { expect, test } from "bun:test";
 import { summaryRequest } from "../src/compact.ts";
 import { factsFor } from "../src/models.ts";
@@ -51,6 +52,7 @@ function faultOf(wire: Wire, messages: readonly Message[], tools: ModelRequest["
     keepReasoningFrom: 0,
     refusedImages: new Set(),
     continuing: false,
+    history: new HistoryItems(),
   };
   const request: ModelRequest = {
     model: "some-model",

@@ -101,6 +101,29 @@ test("a call that fails says why, in few lines", () => {
   );
 });
 
+test.each([
+  ["interrupted", "● bash x\n  failed, interrupted (3 ms)\n"],
+  ["stopped", "● bash x\n  failed, stopped (3 ms)\n"],
+  ["timed out after 2 s", "● bash x\n  The command timed out.\n  failed, timed out after 2 s (3 ms)\n"],
+])("what the person stopped is not explained to them: %s", (note, shown) => {
+  const { text, renderer } = play([
+    { type: "tool-begin", id: "1", name: "bash", title: "x" },
+    { type: "tool-error", id: "1", name: "bash", error: "[tool error] The command timed out." },
+    { type: "tool-end", id: "1", name: "bash", outcome: "failed", ms: 3, note },
+  ]);
+  expect(text).toBe(shown);
+  expect(renderer.lastOutput).toBe("The command timed out.");
+});
+
+test("a tool whose title is its own name shows what it was given", () => {
+  const name = "mcp__files__echo";
+  const begin: AgentEvent = { type: "tool-begin", id: "1", name, title: name };
+  expect(play([{ type: "tool-call", id: "1", name, input: { note: "hi" } }, begin]).text).toBe(
+    `● ${name} {"note":"hi"}\n`,
+  );
+  expect(play([{ type: "tool-call", id: "1", name, input: {} }, begin]).text).toBe(`● ${name}\n`);
+});
+
 test("a call refused before it began shows what it was", () => {
   const { text } = play([
     { type: "tool-call", id: "1", name: "bash", input: { command: "rm -rf /" } },
@@ -227,6 +250,11 @@ test("the end of a turn is one line of figures", () => {
   expect(text).toBe("12.3k in (50% cached) · 1.2k out · $0.01 · context 34% · 500 ms\n");
 });
 
+test("on a narrow screen it is broken between figures", () => {
+  expect(play([DONE], MONO, 36).text).toBe("12.3k in (50% cached) · 1.2k out ·\n  $0.01 · 500 ms\n");
+  expect(play([DONE], MONO, 30).text).toBe("12.3k in (50% cached) ·\n  1.2k out · $0.01 · 500 ms\n");
+});
+
 test("a stream that broke off says how to go on; one that never began doesn't", () => {
   const broken: AgentEvent[] = [
     { type: "error", kind: "network", message: "connection lost" },
@@ -254,6 +282,17 @@ test("guesses and unknown prices are marked as such", () => {
   expect(text).toBe("~0 in · ~1.2k out · unpriced · 500 ms\n");
 });
 
+test("one guess among the steps, a subagent's too, makes sums and cost a guess", () => {
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  const guessed = { ...usage, estimated: true as const };
+  const { text } = play([
+    { type: "usage", usage: guessed, costUsd: 0.01, contextShare: 0.9, agent: "find" },
+    { type: "usage", usage, costUsd: 0.01, contextShare: 0.34 },
+    DONE,
+  ]);
+  expect(text).toBe("~12.3k in (50% cached) · ~1.2k out · ~$0.01 · context ~34% · 500 ms\n");
+});
+
 test.each([
   [{ type: "notice", level: "warning", message: "careful" }, "warning: careful\n"],
   [{ type: "notice", level: "info", message: "note" }, "note\n"],
@@ -268,12 +307,16 @@ test.each([
   expect(play([event]).text).toBe(line);
 });
 
-test.each(["interrupted", "ceiling", "steps", "timeout", "partial"] as const)(
-  "a turn that ended as %s says so",
-  (reason) => {
-    expect(play([{ ...DONE, reason }]).text.split("\n").length).toBe(3);
-  },
-);
+test.each([
+  ["interrupted", 3],
+  ["timeout", 3],
+  ["partial", 3],
+  // A notice before it has said so.
+  ["ceiling", 2],
+  ["steps", 2],
+] as const)("a turn that ended as %s says so once", (reason, lines) => {
+  expect(play([{ ...DONE, reason }]).text.split("\n").length).toBe(lines);
+});
 
 test("a subagent shows its calls under its label and keeps its text to itself", () => {
   const { text } = play([
@@ -320,6 +363,19 @@ test("a long title is cut to the window, in plain mode it is whole", () => {
   expect(play(events, PLAIN, 40).text).toBe(`tool bash ${"x".repeat(200)}\n`);
 });
 
+test("in plain mode the task list is words", () => {
+  const todos = [
+    { content: "read\nit", status: "done" },
+    { content: "change it", status: "in_progress" },
+    { content: "ship it", status: "blocked", note: "no key" },
+    { content: "rest", status: "pending" },
+  ] as const;
+  expect(play([{ type: "todos", todos: [...todos] }], PLAIN).text).toBe(
+    "tasks: 1 of 4 done\n  done: read it\n  in progress: change it\n  blocked: ship it (no key)\n  to do: rest\n",
+  );
+  expect(play([{ type: "todos", todos: [] }], PLAIN).text).toBe("tasks: none\n");
+});
+
 const HOSTILE = "a\x1b]52;c;eA==\x07\x1b[2J\r\u202e";
 
 test.each([MONO, COLOUR, PLAIN])("no event carries anything raw to the terminal", (traits) => {
@@ -338,7 +394,23 @@ test.each([MONO, COLOUR, PLAIN])("no event carries anything raw to the terminal"
     { type: "tool-begin", id: "3", name: HOSTILE, title: HOSTILE, agent: HOSTILE },
   ];
   const { text, status } = play(events, traits);
-  for (const shown of [text, ...status.map(String)]) {
+  // In two pieces at every place, in streams that may hold the first back.
+  const cuts = Array.from({ length: HOSTILE.length }, (_, at) => [HOSTILE.slice(0, at), HOSTILE.slice(at)]);
+  const streamed = cuts.flatMap((pieces) => [
+    play(
+      pieces.map((piece) => ({ type: "text", text: piece })),
+      traits,
+    ).text,
+    play(
+      [
+        { type: "tool-begin", id: "1", name: "bash", title: "x" },
+        ...pieces.map((piece): AgentEvent => ({ type: "tool-output", id: "1", text: piece })),
+        { type: "tool-end", id: "1", name: "bash", outcome: "ok", ms: 1 },
+      ],
+      traits,
+    ).text,
+  ]);
+  for (const shown of [text, ...streamed, ...status.map(String)]) {
     const rest = traits.colour ? shown.replace(/\x1b\[\d*m/g, "") : shown;
     expect(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/.test(rest)).toBe(false);
   }

@@ -90,6 +90,18 @@ test.each(["text", "command"] as const)("a stream cut anywhere shows the same as
   }
 });
 
+test.each(["text", "command"] as const)("in two pieces at every byte it shows the same, too (%s)", (mode) => {
+  for (const [, attack] of ATTACKS) {
+    const text = `x${attack}\x1b[1;31my`.toWellFormed();
+    const bytes = new TextEncoder().encode(text);
+    for (const at of bytes.keys()) {
+      const stream = new SanitizeStream({ mode });
+      const shown = stream.push(bytes.subarray(0, at)) + stream.push(bytes.subarray(at)) + stream.end();
+      expect(shown).toBe(sanitize(text, { mode }));
+    }
+  }
+});
+
 test("invalid UTF-8 becomes the replacement character, at the end of a stream too", () => {
   const stream = new SanitizeStream();
   expect(stream.push(new Uint8Array([0x61, 0xff, 0x62, 0xe6, 0xbc]))).toBe("a\ufffdb");

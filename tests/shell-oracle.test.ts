@@ -1,9 +1,10 @@
 /** The shell parser against bash itself, on random lines. */
-import { beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { effectiveCommands, parseShell, type Effective, type Parsed } from "../src/shell.ts";
+import { rounds } from "./support/rounds.ts";
 import { mutated, randomLine } from "./support/shell-lines.ts";
 import { argumentListsOf, isAccepted, randomFrom } from "./support/shell-oracle.ts";
 
@@ -15,6 +16,7 @@ let directory = "";
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "shell-oracle-"));
 });
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** What runs by the shell's own hand: programs behind harmless wrappers, of which bash knows `time` and `command`. */
 function directOf(parsed: Parsed): Effective[] {
@@ -28,7 +30,7 @@ const isExact = ({ args }: Effective): boolean => args.every((arg) => !arg.dynam
 describe.if(bash !== null)("compared with bash", () => {
   test("every argument list bash runs is found, and every certain one that is found runs", () => {
     const random = randomFrom(SEED);
-    const lines = Array.from({ length: 120 }, () => randomLine(random));
+    const lines = Array.from({ length: rounds(60, 120) }, () => randomLine(random));
     const ran = argumentListsOf(bash ?? "", lines, directory);
     expect(ran.flat().length).toBeGreaterThan(600);
     lines.forEach((line, index) => {
@@ -46,7 +48,7 @@ describe.if(bash !== null)("compared with bash", () => {
   test("no accident of spelling hides a command: what bash runs is found, or the line is refused", () => {
     const random = randomFrom(SEED + 1);
     // Loops may never end once mutated, and no file is to be written outside of the directory.
-    const lines = Array.from({ length: 500 }, () =>
+    const lines = Array.from({ length: rounds(250, 500) }, () =>
       mutated(random, randomLine(random, random(3)).replaceAll("/dev/null", "null")),
     ).filter((line) => !/while|until|[/\0\x01]|\\1|f\d/.test(line));
     const ran = argumentListsOf(bash ?? "", lines, directory);
@@ -67,7 +69,7 @@ describe.if(bash !== null)("compared with bash", () => {
     const random = randomFrom(SEED + 2);
     // Backticks, bodies of here-documents, `$((` and subscripts are checked late by bash; continued names are refused on purpose.
     const late = /`|\(\(|<<|\$\{[ \t\n|]|\\\n|\[|\$['"]|for \w*\W/;
-    const lines = Array.from({ length: 3000 }, () => mutated(random, randomLine(random, 1))).filter(
+    const lines = Array.from({ length: rounds(1500, 3000) }, () => mutated(random, randomLine(random, 1))).filter(
       (line) => !late.test(line),
     );
     const refused = lines.filter((line) => !parseShell(line).ok && isAccepted(bash ?? "", line));

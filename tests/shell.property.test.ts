@@ -4,6 +4,7 @@ import { effectiveCommands, parseShell, upstream } from "../src/shell.ts";
 import { parseTree } from "../src/shell-parse.ts";
 import { ShellSyntaxError } from "../src/shell-tree.ts";
 import { growth } from "./support/growth.ts";
+import { rounds } from "./support/rounds.ts";
 import { mutated, randomLine } from "./support/shell-lines.ts";
 import { randomFrom } from "./support/shell-oracle.ts";
 
@@ -18,7 +19,7 @@ function walkEverything(line: string): number {
 
 test("random bytes never throw", () => {
   const random = randomFrom(SEED);
-  for (let round = 0; round < 2000; round++) {
+  for (let round = 0; round < rounds(1000, 2000); round++) {
     const text = Array.from({ length: random(60) }, () =>
       String.fromCharCode(random(4) === 0 ? random(0x10000) : 32 + random(95)),
     ).join("");
@@ -28,7 +29,7 @@ test("random bytes never throw", () => {
 
 test("damaged lines never throw", () => {
   const random = randomFrom(SEED + 1);
-  for (let round = 0; round < 1500; round++)
+  for (let round = 0; round < rounds(700, 1500); round++)
     expect(walkEverything(mutated(random, randomLine(random, 1)))).toBeGreaterThanOrEqual(0);
 });
 

@@ -37,6 +37,19 @@ function isRunning(pid: string): boolean {
 
 const pidsIn = (file: string): string[] => readFileSync(join(dir, file), "utf8").trim().split("\n");
 
+test.skipIf(process.platform !== "linux")(
+  "outputs can be opened by their names, and no descriptor is left",
+  async () => {
+    const open = (): number => readdirSync("/proc/self/fd").length;
+    await run("true");
+    const before = open();
+    const result = await run("echo out > /dev/stdout; echo x | tee /dev/stderr > /proc/self/fd/1");
+    expect([result.stdout, result.stderr, result.exitCode]).toEqual(["out\nx\n", "x\n", 0]);
+    await expect(run("", { argv: ["/nonexistent/program"] })).rejects.toThrow(SpawnError);
+    expect(open()).toBe(before);
+  },
+);
+
 describe("a child's end", () => {
   test("exit code, both streams and the time are reported", async () => {
     const result = await run("echo out; echo err >&2; exit 3");

@@ -252,7 +252,8 @@ describe("commands about the session", () => {
     await enter(pty, "first question", "answer 0");
     await enter(pty, "second question", "answer 1");
     await enter(pty, "/context", /next request\s+~\d+ tokens \(~\d+ % of 102400\)/);
-    const forked = await enter(pty, "/fork 1", /Forked (\S+) into (\S+) with 1 turns/);
+    const forked = await enter(pty, "/fork 1", /Forked (\S+) into (\S+) with 1 turn/);
+    await enter(pty, "/export talk.pdf", 'end "talk.pdf" in .md or .json');
     await enter(pty, "/export talk.md", /Written to \S+talk\.md/);
     const exported = readFileSync(bench.path("talk.md"), "utf8");
     expect([exported.includes("first question"), exported.includes("second question")]).toEqual([true, false]);
@@ -328,12 +329,15 @@ test("a ceiling that was reached is raised by a y alone, by the same amount", as
   await enter(pty, "one", "answer 0");
   pty.write("two\r");
   await pty.expect("maxTokens reached");
+  await pty.expect("text> ");
   await enter(pty, "n", "maxTokens reached");
   pty.write("two\r");
   await pty.expect("Add the same amount again");
+  await pty.expect("text> ");
   await enter(pty, "y", "answer 1");
   pty.write("three\r");
-  await pty.expect("2000 tokens of 2000 tokens used");
+  await pty.expect("2000 of 2000 tokens used");
+  await pty.expect("text> ");
   await enter(pty, "no", "maxTokens reached");
   expect(bench.server.requests).toHaveLength(2);
 });

@@ -1,6 +1,7 @@
 /** Text around stdin: the labelled block, and lines out of bytes. Real pipes are in headless.stdin.test.ts. */
 import { describe, expect, test } from "bun:test";
-import { linesOf, orAborted, withStdin } from "../src/stdin.ts";
+import { orAborted } from "../src/abort.ts";
+import { linesOf, withStdin } from "../src/stdin.ts";
 import { growth } from "./support/growth.ts";
 
 describe("the labelled block", () => {

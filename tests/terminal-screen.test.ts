@@ -204,6 +204,57 @@ test("a resized window shows the line once, without leftovers", () => {
   expect(terminal.text()).toBe("above\n> thirty characters\n are written");
 });
 
+test("an indicator that a narrower window has broken into rows leaves none of them", () => {
+  for (const sinceLabel of [300, 1000]) {
+    const { screen, terminal, clock } = open({ ...TRAITS, reflows: true });
+    screen.write("above\n");
+    screen.setStatus("waiting for an answer 12 s");
+    clock.advance(sinceLabel);
+    terminal.resize(12, 10, true);
+    screen.resized();
+    expect(terminal.text()).toBe("above");
+    clock.advance(300);
+    expect(terminal.text()).toMatch(/^above\n. waiting…$/);
+    screen.write("answer\n");
+    clock.advance(100);
+    expect(terminal.text()).toBe("above\nanswer");
+  }
+});
+
+test("while another program has the terminal nothing is written, and afterwards everything in order", () => {
+  const { screen, terminal, clock, writes } = open();
+  screen.write("one\ntw");
+  screen.setInput(draft("dra"));
+  screen.write("o and more");
+  screen.stepAside();
+  const before = writes.length;
+  screen.setStatus("waiting");
+  screen.write(" of it\nthree");
+  screen.setInput(draft("draft"));
+  screen.resized();
+  screen.clear();
+  clock.advance(5000);
+  expect(writes.length).toBe(before);
+  screen.redraw();
+  clock.advance(100);
+  expect(terminal.text()).toBe("one\ntw\n> dra\no and more of it\n> draft");
+  screen.stepAside();
+  screen.hideInput();
+  screen.freshLine();
+  screen.write("four\n");
+  screen.redraw();
+  expect(terminal.text()).toBe("one\ntw\n> dra\no and more of it\n> draft\nthree\nfour");
+});
+
+test("after ctrl-l the indicator says again what it waits for", () => {
+  const { screen, terminal, clock } = open();
+  screen.setStatus("waiting");
+  clock.advance(600);
+  screen.clear();
+  clock.advance(300);
+  expect(terminal.text().trim()).toMatch(/^. waiting$/);
+});
+
 test("ctrl-l clears what is visible and keeps the scrollback and the draft", () => {
   const { screen, terminal } = open();
   screen.write("old output\n");

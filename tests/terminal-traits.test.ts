@@ -25,6 +25,7 @@ test.each([
   ["an empty NO_COLOR", { ...UTF8, NO_COLOR: "" }, TTY, { plain: false, colour: true, ascii: false }],
   ["theme none", UTF8, { ...TTY, theme: "none" as const }, { plain: false, colour: false, ascii: false }],
   ["a serial console", { ...UTF8, TERM: "vt220" }, TTY, { plain: false, colour: false, ascii: false }],
+  ["the Linux console", { ...UTF8, TERM: "linux" }, TTY, { plain: false, colour: true, ascii: true }],
   ["LANG=C", { TERM: "xterm", LANG: "C" }, TTY, { plain: false, colour: true, ascii: true }],
   ["LC_ALL over LANG", { ...UTF8, LC_ALL: "C" }, TTY, { plain: false, colour: true, ascii: true }],
   ["no locale on Linux", { TERM: "xterm" }, TTY, { plain: false, colour: true, ascii: true }],

@@ -1,7 +1,8 @@
 /** The terminal's owner: what it does to the terminal, and that it always undoes it. With streams that only record. */
 import { EventEmitter } from "node:events";
 import { expect, test } from "bun:test";
-import { openTerminal, type TerminalEvent, type TerminalIo } from "../src/terminal.ts";
+import { openTerminal, type TerminalEvent } from "../src/terminal.ts";
+import type { TerminalIo } from "../src/terminal-io.ts";
 import { terminalTraits } from "../src/terminal-traits.ts";
 
 const TTY = { stdinIsTty: true, stdoutIsTty: true, platform: "linux" };
@@ -192,6 +193,22 @@ test("while an editor has the terminal, keys and ctrl-c are the editor's", async
   expect(log.slice(2)).toEqual(["\x1b[?2004l", "cooked", "raw", "\x1b[?2004h"]);
   host.emit("SIGINT");
   expect(events).toEqual([{ type: "interrupt" }]);
+});
+
+test("what is written meanwhile waits, and so does who writes much", async () => {
+  const { terminal, log } = open();
+  let drained = false;
+  await terminal.lend(async () => {
+    terminal.screen.write("streams on\n");
+    terminal.screen.flush();
+    void terminal.drained().then(() => (drained = true));
+    await Bun.sleep(0);
+    expect(log.at(-1)).toBe("cooked");
+    expect(drained).toBe(false);
+  });
+  await Bun.sleep(0);
+  expect(log.slice(-3)).toEqual(["raw", "\x1b[?2004h", "streams on\n"]);
+  expect(drained).toBe(true);
 });
 
 test("an editor that can't be started gives the terminal back", async () => {

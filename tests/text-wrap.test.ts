@@ -1,4 +1,4 @@
-/** Our own lines are broken at blanks, lists under their second column, and nothing of a text gets lost. */
+/** Our own lines are broken at blanks, lists under their last column, and nothing of a text gets lost. */
 import { expect, test } from "bun:test";
 import { displayWidth } from "../src/text.ts";
 import { wrapWords } from "../src/text-wrap.ts";
@@ -8,7 +8,14 @@ import { seeded } from "./support/random-text.ts";
 test.each([
   ["what fits stays as it is", "one two three", 13, "one two three"],
   ["a sentence goes on under its first word", "  one two three four", 12, "  one two\n    three\n    four"],
-  ["a list goes on under its second column", "  /a   first word and more", 22, "  /a   first word and\n       more"],
+  ["a list goes on under its last column", "  /a   first word and more", 22, "  /a   first word and\n       more"],
+  [
+    "a table goes on under its last column",
+    "guard    on   refuses what can't be undone",
+    30,
+    "guard    on   refuses what\n              can't be undone",
+  ],
+  ["columns past the middle are text", "guard    installed  refuses it", 22, "guard    installed\n         refuses it"],
   [
     "a wide first column stands alone",
     "  /undo [files] [--force]  take it back",

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { openGit } from "../src/git.ts";
+import type { Sandbox } from "../src/sandbox.ts";
 import type { Tool } from "../src/tool.ts";
 import { gitTools } from "../src/tool-git.ts";
 import { type Bench, bench } from "./support/exec-context.ts";
@@ -63,6 +64,34 @@ test("a git that doesn't come to an end is stopped, and the model is told to ask
   const opened = openGit({ cwd: at.root, env, signal: at.context.signal, timeoutMs: 50 });
   expect(await failure(opened)).toBe("git took too long and was stopped. Ask for one path, or for fewer commits.");
 });
+
+test.if(hasGit)(
+  "a filter that is configured after the look at the configuration runs where commands are confined",
+  async () => {
+    const at = repository({ "a.txt": "one\n", ".gitattributes": "* filter=late\n" });
+    writeFileSync(join(at.root, "a.txt"), "two\n");
+    const confined: string[] = [];
+    const enter: Sandbox["enter"] = async ({ argv, cwd, env }) => {
+      const word = String(argv.find((one) => ["rev-parse", "config", "status"].includes(one)));
+      confined.push(word);
+      if (word === "status") git(at, "config", "filter.late.clean", `sh -c 'echo "[$CONFINED]" > ../ran; cat'`);
+      return {
+        inside: true,
+        argv: [...argv],
+        cwd,
+        env: { ...env, CONFINED: "1" },
+        reports: false,
+        explain: () => null,
+      };
+    };
+    at.context.sandbox = { enter } as Sandbox; // nothing else of it is asked for
+    expect(await text(at, "git_status")).toContain("modified: a.txt");
+    expect([confined, readFileSync(join(at.root, "../ran"), "utf8")]).toEqual([
+      ["rev-parse", "config", "status"],
+      "[1]\n",
+    ]);
+  },
+);
 
 describe.if(hasGit)("answers", () => {
   let at: Bench;

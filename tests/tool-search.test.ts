@@ -9,8 +9,8 @@ import { type Bench, bench } from "./support/exec-context.ts";
 
 const rg = Bun.which("rg");
 if (!rg) console.error("SKIPPED: rg is not on PATH, so the two engines were not compared");
-const ours = grepTool(null);
-const theirs = grepTool(rg ?? "rg");
+const ours = grepTool(() => null);
+const theirs = grepTool(() => rg ?? "rg");
 
 const failure = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -235,7 +235,14 @@ describe("grep", () => {
 
   test("an rg that is gone or broken is done without", async () => {
     for (const program of ["/no/such/rg", Bun.which("false") ?? "false", Bun.which("cat") ?? "cat"])
-      expect((await at.run(grepTool(program), { pattern: "^const" })).text).toBe("src/a.ts:2: const Foo = 1;");
+      expect(
+        (
+          await at.run(
+            grepTool(() => program),
+            { pattern: "^const" },
+          )
+        ).text,
+      ).toBe("src/a.ts:2: const Foo = 1;");
   });
 
   test("a feature that only rg has is named when rg is missing", async () => {

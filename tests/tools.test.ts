@@ -5,7 +5,7 @@ import { findShell } from "../src/tool-bash.ts";
 import { OPTIONAL_SETS, TOOL_SETS, redeem, type Grant, type ToolContext } from "../src/tool.ts";
 import { allTools, enabledSets, toolsOf } from "../src/tools.ts";
 
-const every = allTools({ shell: findShell(process.env, process.platform), rg: null, env: process.env });
+const every = allTools({ shell: findShell(process.env, process.platform), rg: () => null, env: process.env });
 const names = (list: readonly { name: string }[]) => list.map((tool) => tool.name);
 /** An input that fits most tools: every usual field, so that subjects can be asked for. */
 const probe = {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listTrust, recordTrust, removeTrust, trustState } from "../src/trust.ts";
+import { listTrust, recordRefusal, recordTrust, removeTrust, trustState } from "../src/trust.ts";
 import { tempDirectory } from "./support/approval-bench.ts";
 
 const now = new Date("2026-03-01T10:00:00Z");
@@ -52,4 +52,15 @@ test("many at once lose nothing", async () => {
     Array.from({ length: 12 }, (_, index) => recordTrust(home, { realPath: `/w/${index}`, content: "x" }, now)),
   );
   expect(listTrust(home)).toHaveLength(12);
+});
+
+test("a refusal is for one path and one content, is no consent, and gives way to one", async () => {
+  const home = tempDirectory();
+  const item = { realPath: "/w/a", content: "1" };
+  expect(await recordRefusal(home, item, now)).toBeNull();
+  expect(trustState(home, "/w/a", "1")).toBe("refused");
+  expect(trustState(home, "/w/a", "2")).toBe("unknown");
+  expect(listTrust(home)).toEqual([]);
+  await recordTrust(home, item, now);
+  expect(trustState(home, "/w/a", "1")).toBe("trusted");
 });

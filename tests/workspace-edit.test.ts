@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   renameSync,
   symlinkSync,
@@ -13,9 +14,10 @@ import { join } from "node:path";
 import { expect, test } from "bun:test";
 import { JailError, ToolError } from "../src/errors.ts";
 import { openFreshness, stampOf } from "../src/freshness.ts";
+import { createFile, replaceFile } from "../src/text-file-write.ts";
 import { openWorkspace } from "../src/workspace.ts";
 import { commitChanges, readCurrent } from "../src/workspace-edit.ts";
-import { openLocated, readOpened } from "../src/workspace-open.ts";
+import { inParent, openLocated, readOpened } from "../src/workspace-open.ts";
 import { tempDir } from "./support/workspace-tools.ts";
 
 /** A workspace with `d/f`, and a directory outside with an `f` of its own. */
@@ -44,6 +46,24 @@ test("a file swapped for a link or a pipe after the check is not opened", () => 
   unlinkSync(join(root, "d/f"));
   if (Bun.spawnSync(["mkfifo", join(root, "d/f")]).exitCode !== 0) return console.error("SKIPPED: no mkfifo");
   expect(() => openLocated(located)).toThrow("named pipe");
+});
+
+test("nor one that is swapped in the middle of it", () => {
+  if (process.platform !== "linux") return console.error("SKIPPED: only Linux can hold a directory by name");
+  const { root, outside, workspace } = lay();
+  for (const name of ["f", "new"]) {
+    const located = workspace.locate(`d/${name}`, "write");
+    inParent(located, (path) => {
+      renameSync(join(root, "d"), join(root, "moved"));
+      symlinkSync(outside, join(root, "d"));
+      if (name === "f") replaceFile(path, Buffer.from("mine"));
+      else createFile(path, Buffer.from("mine"));
+    });
+    unlinkSync(join(root, "d"));
+    renameSync(join(root, "moved"), join(root, "d"));
+    expect(readFileSync(join(root, "d", name), "utf8")).toBe("mine");
+  }
+  expect([readFileSync(join(outside, "f"), "utf8"), readdirSync(outside)]).toEqual(["outside", ["f"]]);
 });
 
 test("a directory swapped for a link after the check is not written through", () => {

@@ -121,7 +121,9 @@ export function sampleTool(
   });
 }
 
-export interface GateOptions extends Partial<Pick<ApprovalDeps, "yolo" | "interactive" | "preTool" | "shell">> {
+export interface GateOptions extends Partial<
+  Pick<ApprovalDeps, "yolo" | "interactive" | "preTool" | "shell" | "sandbox">
+> {
   rules?: WrittenRules;
   flags?: ToolRules[];
   plugins?: string[];
@@ -146,6 +148,7 @@ export function makeGate(root: string, options: GateOptions = {}): Gate {
     yolo: options.yolo ?? false,
     interactive: options.interactive ?? true,
     ...(options.shell ? { shell: options.shell } : {}),
+    ...(options.sandbox ? { sandbox: options.sandbox } : {}),
     ...(options.preTool ? { preTool: options.preTool } : {}),
   });
 }

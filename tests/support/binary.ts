@@ -187,12 +187,15 @@ export async function openBench(
   script: Parameters<typeof startModelServer>[0],
   options: BenchOptions = {},
 ): Promise<Bench> {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "shiro-run-")));
+  // The sandbox goes through what is beside the state directory, and /tmp may hold thousands of entries.
+  const base = realpathSync(mkdtempSync(join(existsSync("/var/tmp") ? "/var/tmp" : tmpdir(), "shiro-run-")));
   const [dir, home] = [join(base, "work"), join(base, "home")];
-  for (const path of [dir, join(base, "user")]) mkdirSync(path);
+  for (const path of [dir, join(base, "user"), join(base, "tmp")]) mkdirSync(path);
   mkdirSync(home, { mode: 0o700 });
   const server = await startModelServer(script, options);
   const env = {
+    // What killed programs leave goes with the bench, and later ones don't have to look through it.
+    TMPDIR: join(base, "tmp"),
     ...(options.endpoint === false ? {} : endpointEnv(server.url, options.wire ?? "chat")),
     ...options.env,
   };

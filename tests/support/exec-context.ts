@@ -1,7 +1,8 @@
 /** A ToolContext around a real workspace in a temporary directory, and a way to run a tool as approval would. */
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { afterAll } from "bun:test";
 import { childEnv } from "../../src/child-env.ts";
 import { Grant, redeem, type Tool, type ToolContext, type ToolOutput } from "../../src/tool.ts";
 import { openWorkspace } from "../../src/workspace.ts";
@@ -16,8 +17,14 @@ export interface Bench {
   run(tool: Tool, input: unknown): Promise<ToolOutput>;
 }
 
+const made: string[] = [];
+afterAll(() => {
+  for (const base of made.splice(0)) rmSync(base, { recursive: true, force: true });
+});
+
 export function bench(files: Record<string, string> = {}, overrides: Partial<ToolContext> = {}): Bench {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "shiro-bench-")));
+  made.push(base);
   const root = join(base, "work");
   mkdirSync(root);
   for (const [path, text] of Object.entries(files)) {
@@ -38,6 +45,8 @@ export function bench(files: Record<string, string> = {}, overrides: Partial<Too
     todos: { get: () => [], set: () => {} },
     memory: null,
     ask: null,
+    agents: null,
+    limitTools: () => {},
     onCommand: (kill) => {
       kills.push(kill);
       return () => kills.splice(kills.indexOf(kill), 1);

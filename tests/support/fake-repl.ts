@@ -4,6 +4,7 @@ import { CommandSet } from "../../src/commands.ts";
 import { viewCommands } from "../../src/command-view.ts";
 import { Channel } from "../../src/channel.ts";
 import { TurnAbort } from "../../src/errors.ts";
+import { watchCrashes } from "../../src/interactive-crash.ts";
 import { type Ask, type Question, type ReplHost, runRepl } from "../../src/repl.ts";
 import { indicatorFrames, openTerminal } from "../../src/terminal.ts";
 import { processIo, systemClock } from "../../src/terminal-process.ts";
@@ -51,7 +52,12 @@ async function* send(text: string, ask: Ask, question: Question): AsyncGenerator
       text: `answer: ${await question({ question: "Which?", options: [{ label: "red" }, { label: "blue" }], multiple: false })}`,
     };
   else if (word === "think") yield* think();
-  else if (word === "fail") throw new TypeError("a bug");
+  else if (word === "crash") {
+    setTimeout(() => {
+      throw new TypeError("a bug\x1b[2J nobody caught");
+    });
+    yield* hang();
+  } else if (word === "fail") throw new TypeError("a bug");
   else yield { type: "text", text: `got ${JSON.stringify(text)}` };
   yield done(abort.signal.aborted ? "interrupted" : "completed");
 }
@@ -200,6 +206,11 @@ const traits = terminalTraits(env, {
   plain: process.argv.includes("--plain"),
 });
 const stop = new AbortController();
+const crashes = watchCrashes(process, {
+  debug: env.SHIRO_DEBUG,
+  onCrash: () => stop.abort(1),
+  write: (text) => void process.stderr.write(text),
+});
 process.on("SIGTERM", () => stop.abort(143));
 process.on("SIGHUP", () => stop.abort(129));
 const terminal = openTerminal(processIo(process), traits, await indicatorFrames(traits.ascii));
@@ -209,4 +220,6 @@ const code = await runRepl(host, terminal, {
   stop: stop.signal,
   ...(env.FAKE_FIRST === undefined ? {} : { firstPrompt: env.FAKE_FIRST }),
 });
+crashes.stop();
+if (crashes.text !== null) writeSync(2, `${crashes.text}\n`);
 process.exit(code);

@@ -132,6 +132,7 @@ export function scriptedTurn(
     finish: async (text) => text,
     title: (call) => call.tool.name,
     latch: new Set(),
+    toolLimit: () => null,
     ...overrides,
   };
   return deps;

@@ -28,7 +28,8 @@ export interface KillReport {
 }
 
 const STEPS = 60;
-const LONGEST_LIFE_MS = 800;
+/** A session lasts longer than this by several times, so lives end in every part of it. */
+const LONGEST_LIFE_MS = 500;
 
 /** Runs sessions one after another until `kills` processes were killed. */
 export async function killRounds(kills: number, seed: number): Promise<KillReport> {

@@ -16,6 +16,8 @@ export interface StageOptions {
   /** In place of the configured endpoint's. */
   provider?: Provider;
   args?: string[];
+  /** False: nobody can be asked. */
+  interactive?: boolean;
 }
 
 export interface Stage {
@@ -53,10 +55,12 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const [dir, home] = [join(base, "work"), join(base, "home")];
   mkdirSync(dir);
   mkdirSync(home);
+  mkdirSync(join(base, "tmp"));
   if (options.config) writeFileSync(join(home, "config.json"), JSON.stringify(options.config), { mode: 0o600 });
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: base,
+    TMPDIR: join(base, "tmp"),
     SHIRO_HOME: home,
     SHIRO_PROVIDER: "openai",
     SHIRO_BASE_URL: "http://127.0.0.1:9/v1",
@@ -71,7 +75,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       options: parsed,
       env,
       cwd: dir,
-      interactive: true,
+      interactive: options.interactive ?? true,
       onNotice: (notice) => void notices.push(notice),
     });
     notices.push(...setup.notices);

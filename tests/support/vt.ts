@@ -49,13 +49,32 @@ export class VirtualTerminal {
     return this.row(this.cursor.row);
   }
 
-  /** Keeps rows as they are, as xterm does. */
-  resize(columns: number, rows: number): void {
+  /** Keeps rows as they are and cuts them, as xterm does; `reflow` breaks long ones anew, as tmux and VTE do. */
+  resize(columns: number, rows: number, reflow = false): void {
     this.columns = columns;
     this.rows = rows;
-    this.lines = this.lines.map((line) => line.slice(0, columns));
+    if (reflow) this.#reflow(columns);
+    else this.lines = this.lines.map((line) => line.slice(0, columns));
     this.cursor.column = Math.min(this.cursor.column, columns - 1);
     this.#top = Math.max(0, this.lines.length - rows);
+  }
+
+  /** Rows that were broken here aren't joined again: programs that count on it would see it on real ones too. */
+  #reflow(columns: number): void {
+    const { row, column } = this.cursor;
+    const lines: string[][] = [];
+    for (const [at, line] of this.lines.entries()) {
+      let start = 0;
+      do {
+        const end = start + fitting(line.slice(start), columns);
+        // Behind the last cell of a row it stays there.
+        const holds = column >= start && (column < end || end >= line.length);
+        if (at === row && holds) this.cursor = { row: lines.length, column: column - start };
+        lines.push(line.slice(start, end));
+        start = end;
+      } while (start < line.length);
+    }
+    this.lines = lines;
   }
 
   #run(text: string): void {
@@ -144,4 +163,9 @@ export class VirtualTerminal {
     this.cursor.column = this.columns - 1;
     this.#wrapPending = true;
   }
+}
+
+/** How many cells of a row fit without cutting a wide character in two. */
+function fitting(cells: string[], columns: number): number {
+  return cells.length > columns && cells[columns] === "" ? columns - 1 : Math.min(columns, cells.length);
 }

@@ -101,6 +101,8 @@ function contextFor(
     todos: { get: () => [], set: () => {} },
     memory: null,
     ask: null,
+    agents: null,
+    limitTools: () => {},
     onCommand: () => () => {},
   };
 }
