@@ -5,6 +5,8 @@ import type { Escalation, EscalationAnswer, PreparedCall, ToolContext } from "./
 /** Questions that a person has said no to in this turn: they aren't put again. */
 export type LeftAlone = Set<string>;
 
+const MAX_REFUSED = 3;
+
 /** Null where nobody can be asked. */
 export function bindEscalation(
   ask: Ask | null,
@@ -23,6 +25,8 @@ async function answerTo(
   // The same command may be stopped by something else the next time.
   const key = JSON.stringify([question.subject, question.choices.map((choice) => choice.text)]);
   if (leftAlone.has(key)) return { choice: null };
+  // Each variant of a command is another question; whoever has said no so often means it.
+  if (leftAlone.size >= MAX_REFUSED) return null;
   const answer = answerOf(await ask(promptOf(question, tool)));
   if (answer?.choice === null) leftAlone.add(key);
   return answer;

@@ -1,12 +1,12 @@
-/** What the sandbox changes in a judgement: which questions it answers, and which commands ask although it would confine them. Tests no kernel and runs nothing. */
+/** What the sandbox changes in a judgement: which questions it answers, and which commands ask although it would confine them. Tests no kernel and runs nothing; looks only whether a named path is there. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Candidate } from "./approval-judge.ts";
-import { splitGit } from "./argv.ts";
-import { guardLine } from "./guard.ts";
+import { reachesFurther } from "./approval-reach.ts";
 import type { Finding } from "./permission-finding.ts";
-import { readLine, type ShellKind, type ShellLine } from "./permission-line.ts";
+import { readLine, type ShellKind } from "./permission-line.ts";
 import type { Judgement } from "./permission.ts";
 import type { Sandbox, SandboxVerdict } from "./sandbox.ts";
-import type { Effective } from "./shell-types.ts";
 import type { Subject } from "./tool.ts";
 
 /** What the gate asks the sandbox. */
@@ -16,10 +16,12 @@ export type Confinement = Pick<Sandbox, "testedVerdict" | "excludes">;
 export class Confined {
   readonly #sandbox: Confinement;
   readonly #shell: ShellKind | undefined;
+  readonly #root: string;
 
-  constructor(sandbox: Confinement, { shell }: { shell?: ShellKind }) {
+  constructor(sandbox: Confinement, { shell, workspace }: { shell?: ShellKind; workspace: { root: string } }) {
     this.#sandbox = sandbox;
     this.#shell = shell;
+    this.#root = workspace.root;
   }
 
   /**
@@ -31,7 +33,9 @@ export class Confined {
     const [command] = commands;
     if (command === undefined || commands.length !== subjects.length || commands.length > 1) return null;
     if (open.length === 0 || !open.every((finding) => finding.unruled)) return null;
-    const reach = reachesFurther(readLine(command, {}, this.#shell));
+    const reach = reachesFurther(readLine(command, {}, this.#shell), (cwd, name) =>
+      existsSync(resolve(this.#root, cwd, name)),
+    );
     return reach === null ? this.#sandbox.testedVerdict(command) : { autoAllow: false, why: reach };
   }
 
@@ -54,38 +58,6 @@ function exclusion(tool: string, text: string): Finding {
     forms: [],
     pattern: null,
   };
-}
-
-/** Why a command asks although it is confined: the sandbox protects neither the workspace nor what is published. Null where nothing is known of it. */
-function reachesFurther(line: ShellLine): string | null {
-  // The guard may be switched off; what it knows holds all the same.
-  if (guardLine(line) !== null) return "the sandbox doesn't protect the workspace, and this can't be undone";
-  const effective = line.commands.flatMap((command) => command.effective);
-  return effective.some(publishes) ? "it publishes, which no sandbox takes back" : null;
-}
-
-/** Words that send what is here to others, by program. */
-const PUBLISHING: Readonly<Record<string, readonly string[]>> = {
-  git: ["push", "send-email", "send-pack"],
-  npm: ["publish", "unpublish", "deprecate", "dist-tag", "pub"],
-  pnpm: ["publish"],
-  yarn: ["publish"],
-  bun: ["publish"],
-  cargo: ["publish", "yank"],
-  gem: ["push", "yank"],
-  twine: ["upload"],
-  docker: ["push"],
-  podman: ["push"],
-};
-
-function publishes({ words, args }: Effective): boolean {
-  const [program = "", ...rest] = words;
-  const verbs = PUBLISHING[program];
-  if (!verbs) return false;
-  const candidates = program === "git" ? [splitGit(rest).sub] : rest;
-  // A word that isn't known before it runs may be any.
-  const unknown = args.slice(1).some((arg) => arg.value === null || arg.dynamic);
-  return unknown || candidates.some((word) => verbs.includes(word));
 }
 
 /** The judgement as it is with the sandbox. */

@@ -1,7 +1,7 @@
 /** Gives memory back while nothing else is to be done: the runtime lets garbage grow as long as the machine has room, and a server has other uses for it. */
 
 /** Below this nothing is collected by hand: short runs end before it would pay. */
-const QUIET_BYTES = 80 * 1024 * 1024;
+const QUIET_BYTES = 96 * 1024 * 1024;
 /** Growth, since the last time, that is worth a collection. */
 const STEP_BYTES = 16 * 1024 * 1024;
 

@@ -37,6 +37,14 @@ export const GIT_RULES: readonly GuardRule[] = [
     "throws away uncommitted work",
     (rest) => hasWholeTree(rest) && !onlyStaged(rest),
   ),
+  // What `reset --hard` and `checkout -- .` are made of.
+  git("git-read-tree-reset", ["read-tree"], "throws away uncommitted work", (rest) => hasFlag(rest, ["--reset"])),
+  git(
+    "git-checkout-index-all",
+    ["checkout-index"],
+    "throws away uncommitted work",
+    (rest) => hasFlag(rest, ["-f", "--force"]) && hasFlag(rest, ["-a", "--all"]),
+  ),
   git("git-stash-drop", ["stash"], "deletes stashed work", (rest) => ["drop", "clear"].includes(rest[0] ?? "")),
   git("git-reflog-expire", ["reflog"], "deletes what lost commits could be found by", (rest) =>
     ["expire", "delete"].includes(rest[0] ?? ""),
@@ -78,10 +86,14 @@ function deletesBranch(rest: readonly string[]): boolean {
   );
 }
 
-const WHOLE_TREE = [".", "./", "*", ":/", ":(top)", ":/."];
+const WHOLE_TREE: ReadonlySet<string> = new Set(["", ".", "./", "*", "**", "./*", "./**", "**/*"]);
 
+/** gitglossary(7), pathspec: `:/` and `:(top)` start at the root; a pattern's `*` crosses directories. */
 function hasWholeTree(rest: readonly string[]): boolean {
-  return splitArgv(rest, { valued: "bBs" }).operands.some((operand) => WHOLE_TREE.includes(operand));
+  return splitArgv(rest, { valued: "bBs" }).operands.some((operand) => {
+    const [, magic = "", path = ""] = /^(:\((?:top|glob|icase|literal|,)*\)|:\/)?([^]*)$/.exec(operand) ?? [];
+    return operand !== "" && WHOLE_TREE.has(path) && (path !== "" || magic !== "");
+  });
 }
 
 function onlyStaged(rest: readonly string[]): boolean {

@@ -66,6 +66,8 @@ export class JsonApprovals {
     if (!waiting) return this.#problem(`approval answer ignored: nothing is asked under id "${answer.id}"`);
     const fitting = fit(answer, waiting.choices);
     if (typeof fitting === "string") return this.#problem(`approval answer ignored: ${fitting}`);
+    if (waiting.choices !== null && answer.choice === null && fitting.decision !== "deny")
+      this.#problem(`approval answer takes nothing: it names no "choice" (${waiting.choices.join(" or ")})`);
     waiting.settle(fitting);
   }
 }
@@ -85,11 +87,11 @@ interface Given {
   choice: string | null;
 }
 
-/** The answer to this question, or why it is none. `allow` alone takes the narrowest way, `always` the one for the session. */
+/** The answer to this question, or why it is none. What was allowed without naming a way takes none: it may have been meant for another question. */
 function fit({ answer, choice }: Given, choices: readonly Choice[] | null): Answer | string {
   if (choices === null || answer.decision === "deny") return answer;
-  const wanted = choice ?? (answer.decision === "always" ? "write-session" : choices[0]);
-  const chosen = choices.find((name) => name === wanted);
+  if (choice === null) return { ...answer, decision: "once" };
+  const chosen = choices.find((name) => name === choice);
   return chosen === undefined
     ? `"choice" must be ${choices.join(" or ")}`
     : { ...answer, decision: "once", choice: chosen };

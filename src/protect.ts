@@ -106,6 +106,24 @@ function systemRow(parts: readonly string[]): ProtectRow | undefined {
   return SYSTEM_PROTECTED.find((row) => startsWithParts(parts, row.path.slice(0, -"/**".length).split("/")));
 }
 
+/** Why a directory that commands may write for long would let them run code later outside; null for ordinary ones. `real`: absolute. `programs`: where programs are started from. A repository's own directory is left to the person. */
+export function runsLater(real: string, programs: readonly string[]): string | null {
+  if (programs.some((directory) => isWithin(real, directory))) return "programs are started from there";
+  if (/^\/(?:usr|s?bin|lib\w*|boot|etc)(?:\/|$)/.test(real)) return "it belongs to the system";
+  const parts = real.toLowerCase().split("/");
+  const row =
+    SELF_PROTECTED.find(({ path }) => path !== ".git/**" && meetsRow(path, parts)) ??
+    SYSTEM_PROTECTED.find(({ path }) => isWithin(real.toLowerCase(), path.slice(0, -"/**".length)));
+  return row?.why ?? systemRow(parts)?.why ?? null;
+}
+
+/** The directory lies in what a row names, or the row's place lies in it. */
+function meetsRow(pattern: string, parts: readonly string[]): boolean {
+  if (coversRow(pattern, parts)) return true;
+  const above = pattern.split("/").slice(0, -1);
+  return above.some((_, index) => endsWithParts(parts, above.slice(0, index + 1)));
+}
+
 function coversRow(pattern: string, parts: readonly string[]): boolean {
   const wanted = pattern.split("/");
   if (wanted.at(-1) !== "**") return endsWithParts(parts, wanted);

@@ -13,6 +13,8 @@ export interface ClockOptions {
 const LINGER_MS = 300;
 // A server that keeps the socket open and never sends its end marker must not hold up a finished answer.
 const LAST_MS = 3_000;
+// A program that was stopped (ctrl-z, a suspended laptop) or starved wakes with its limits long past, and its mail unread.
+const ASLEEP_MS = 50;
 
 /** First-byte and idle limits of one exchange, joined with the caller's signal. Any byte is life, comments too. */
 export class Clock {
@@ -68,10 +70,13 @@ export class Clock {
 
   #arm(ms: number, what: string): void {
     clearTimeout(this.#timer);
-    if (ms > 0) this.#timer = setTimeout(() => this.#ring(ms, what), ms);
+    if (ms <= 0) return;
+    const due = performance.now() + ms;
+    this.#timer = setTimeout(() => this.#ring(ms, what, due), ms);
   }
 
-  #ring(ms: number, what: string): void {
+  #ring(ms: number, what: string, due: number): void {
+    if (performance.now() - due > ASLEEP_MS) return this.#arm(ms, what);
     const hint = "Raise timeoutMs, or set it to 0 for no limit.";
     this.late = new ProviderError(`${what} for ${ms < 1000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`}`, {
       kind: "timeout",

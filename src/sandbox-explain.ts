@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { errnoOf } from "./errors.ts";
 import { isWithin } from "./path-facts.ts";
+import { cutMiddle } from "./text.ts";
 
 /** A way to run it again. Narrowest first in every list; none of them is ever taken without a person's answer. */
 export type EscalationOffer =
@@ -42,6 +43,7 @@ export interface InForce {
 
 const TAIL_CHARS = 8 * 1024;
 const HINT_LINES = 10;
+const SHOWN_CHARS = 200;
 /** Paths looked at in one message. A compiler may name thousands; the cause is among the last. */
 const MAX_PATHS = 40;
 
@@ -117,14 +119,22 @@ function denialOf(path: string, inForce: InForce): Denial | null {
   const unreadable =
     inForce.deny.some((one) => isWithin(one, real.path)) && !inForce.read.some((one) => isWithin(one, real.path));
   if (unreadable && may(real.path, constants.R_OK))
-    return { reason: `${path} may not be read`, offers: [{ kind: "outside" }] };
-  if (real.isSocket) return { reason: `unix sockets such as ${path} are closed`, offers: [{ kind: "outside" }] };
+    return { reason: `${shown(path)} may not be read`, offers: [{ kind: "outside" }] };
+  if (real.isSocket) return { reason: `unix sockets such as ${shown(path)} are closed`, offers: [{ kind: "outside" }] };
   if (inForce.write.some((root) => isWithin(root, real.path))) return null;
   if (/^\/dev\//.test(real.path) && !isWithin("/dev/shm", real.path)) return null;
   if (inForce.sharedMemory && isWithin("/dev/shm", real.path)) return null;
   if (!may(real.nearest, constants.W_OK)) return null;
   const directory = real.isDirectory ? real.nearest : dirname(real.nearest);
-  return { reason: `${path} may not be written`, offers: [...writeOffer(directory, inForce), { kind: "outside" }] };
+  return {
+    reason: `${shown(path)} may not be written`,
+    offers: [...writeOffer(directory, inForce), { kind: "outside" }],
+  };
+}
+
+/** The message is the command's, and so is what a path that isn't there says: it gets no room for a text of its own. */
+function shown(path: string): string {
+  return cutMiddle(path, SHOWN_CHARS, () => "…").text;
 }
 
 function writeOffer(directory: string, inForce: InForce): EscalationOffer[] {

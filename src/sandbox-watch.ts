@@ -32,8 +32,26 @@ const FILES = [
   ".vscode/launch.json",
   ".mcp.json",
   ".shiro/config.json",
+  ".cargo/config.toml",
+  ".cargo/config",
+  ".npmrc",
+  ".yarnrc.yml",
+  ".pre-commit-config.yaml",
+  "lefthook.yml",
 ] as const;
-const DIRECTORIES = [".git/hooks", ".husky", ".shiro/commands", ".shiro/skills"] as const;
+const DIRECTORIES = [
+  ".git/hooks",
+  ".husky",
+  ".githooks",
+  ".shiro/commands",
+  ".shiro/skills",
+  ".claude/skills",
+  ".agents/skills",
+  ".devcontainer",
+  ".idea/runConfigurations",
+  ".cursor",
+  ".zed",
+] as const;
 /** In all directories together: a hook directory with more files is no hook directory, and the look must stay quick. */
 const MAX_FILES = 400;
 /** More isn't hashed; its size and times still tell. */

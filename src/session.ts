@@ -13,6 +13,7 @@ import { callsIn, isPrompt, promptText } from "./message.ts";
 import type { PromptPart } from "./prompt.ts";
 import type { ModelRequest, ToolDefinition } from "./provider.ts";
 import { Ledger } from "./session-ledger.ts";
+import { TurnLimit } from "./session-limit.ts";
 import { Offer } from "./session-offer.ts";
 import type { AskQuestionOf, AskUser, BaseToolContext, ModelChoice, SessionParts } from "./session-parts.ts";
 import { agentsOf, type Delegating } from "./subagent-ties.ts";
@@ -47,8 +48,7 @@ export class Session {
   readonly #offer: Offer;
   readonly #ledger: Ledger;
   #begun = false;
-  #limit: ToolLimit | null = null;
-  #nextLimit: ToolLimit | null = null;
+  readonly #limit: TurnLimit;
   readonly #ranBefore: string[] = [];
   readonly #latch: Set<string>;
   #resumed: boolean;
@@ -64,6 +64,7 @@ export class Session {
     this.#thinking = parts.thinking;
     this.#resumed = parts.file.record.messages.length > 0;
     this.#ledger = new Ledger({ parts, choice: () => this.choice, history: () => this.history });
+    this.#limit = new TurnLimit(parts);
     this.#offer = new Offer(parts, () => this.#variant);
     this.#latch = parts.parent?.latch ?? new Set();
     for (const call of unknownCalls(parts.file)) this.#latch.add(callKey(call.name, call.input));
@@ -120,7 +121,7 @@ export class Session {
 
   /** What a skill that the user names in a prompt allows for that turn. */
   limitNextTurn(limit: ToolLimit | null): void {
-    this.#nextLimit = limit;
+    this.#limit.next = limit;
   }
 
   /** A command that ran for the sake of the prompt to come: undo names it there. */
@@ -175,8 +176,7 @@ export class Session {
     file.setModel(this.choice.presetId, this.choice.model);
     gate.startTurn();
     this.#leftAlone.clear();
-    this.#limit = this.parts.parent?.limit ?? this.#nextLimit;
-    this.#nextLimit = null;
+    this.#limit.startTurn();
     this.history.startTurn();
     if (!this.#begun) {
       await this.parts.beforeFirstRequest(signal);
@@ -244,7 +244,7 @@ export class Session {
         return callable();
       },
       admit: async (call, signal) =>
-        this.#outsidePatterns(call) ??
+        this.#limit.refusal(call) ??
         gate.admit(
           call,
           bindAsk(ask, call),
@@ -262,7 +262,7 @@ export class Session {
         escalate: bindEscalation(bindAsk(ask, call), call, this.#leftAlone),
         warn: (message) => emit({ type: "notice", level: "warning", message }),
       }),
-      toolLimit: () => this.#limit,
+      toolLimit: () => this.#limit.current,
       started: (call) => this.#started(call),
       finished: (result) => this.#finished(result),
       finish,
@@ -294,23 +294,9 @@ export class Session {
     };
   }
 
-  #outsidePatterns(call: PreparedCall): Extract<Awaited<ReturnType<TurnDeps["admit"]>>, { denied: unknown }> | null {
-    if (call.tool.unlimited === true) return null;
-    // A skill that a subagent loads lifts nothing of what holds for its parent.
-    for (const limit of new Set([this.parts.parent?.limit, this.#limit])) {
-      const patterns = limit?.patterns?.[call.tool.name];
-      if (!limit || patterns === undefined || this.parts.gate.fits(call, patterns)) continue;
-      const allowed = `${call.tool.name} ${patterns.map((pattern) => `"${pattern}"`).join(" or ")}`;
-      return {
-        denied: { by: "skill", reason: `skill "${limit.skill}" allows only ${allowed} for the rest of this turn` },
-      };
-    }
-    return null;
-  }
-
   /** What only the session can give a call. */
   #whole(base: BaseToolContext, question: AskQuestionOf | null, agents: ToolContext["agents"]): ToolContext {
-    return { ...base, ask: question, agents, limitTools: (limit) => void (this.#limit = limit) };
+    return { ...base, ask: question, agents, limitTools: (limit) => void (this.#limit.current = limit) };
   }
 
   #agents(call: PreparedCall, turn: Pick<Delegating, "ask" | "signal" | "emit">): ToolContext["agents"] {
@@ -318,7 +304,7 @@ export class Session {
       ...turn,
       session: this,
       latch: this.#latch,
-      limit: () => this.#limit,
+      limit: () => this.#limit.current,
       spent: (choice, usage, costUsd) => this.#ledger.record(choice, usage, costUsd, true),
     });
   }

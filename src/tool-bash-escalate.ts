@@ -1,6 +1,9 @@
 /** Runs a command in the sandbox and, where that stopped it, asks whether it may run again with more rights: the narrowest first, nothing unasked. */
+import { delimiter, isAbsolute } from "node:path";
 import { ToolError } from "./errors.ts";
 import { orAborted } from "./abort.ts";
+import { realOf } from "./path-facts.ts";
+import { runsLater } from "./protect.ts";
 import type { EscalationOffer, Explanation } from "./sandbox-explain.ts";
 import type { SandboxAllowance } from "./sandbox.ts";
 import { runCommand, SpawnError, type SpawnRequest, type SpawnResult } from "./spawn.ts";
@@ -19,7 +22,7 @@ export interface ConfinedRun {
 /** A command that needs the network and a directory is asked about twice; one that goes on failing isn't asked about for ever. */
 const MAX_QUESTIONS = 3;
 
-type Context = Pick<ToolContext, "sandbox" | "escalate" | "warn" | "mustConfine" | "output" | "signal">;
+type Context = Pick<ToolContext, "sandbox" | "escalate" | "warn" | "mustConfine" | "output" | "signal" | "childEnv">;
 
 /** `request` is made anew for each run. Throws ToolError where the command was not run at all. */
 export async function runConfined(
@@ -47,12 +50,15 @@ export async function runConfined(
 
 async function runOnce(
   command: string,
-  { sandbox, mustConfine }: Context,
+  { sandbox, mustConfine, warn }: Context,
   request: SpawnRequest,
   allowed: SandboxAllowance,
 ): Promise<{ result: SpawnResult; after: Aftermath }> {
   const given = { allowed, ...(mustConfine ? { mustConfine } : {}) };
   const entered = await enterSandbox(sandbox ?? null, command, request, given);
+  // It may have been the user or an approved edit; but what a command leaves running can wait until nobody looks.
+  if (entered.meanwhile.length > 0)
+    warn?.(`since the command before, somebody changed ${changedFiles(entered.meanwhile)}`);
   const result = await start(entered.request);
   return { result, after: entered.after(result) };
 }
@@ -77,10 +83,11 @@ interface Question {
 function questionOf(result: SpawnResult, { blocked, changed }: Aftermath, context: Context): Question | null {
   if (blocked === null || blocked.hint || result.ended !== "exited") return null;
   if (!context.escalate || context.signal.aborted || blocked.offers.length === 0) return null;
+  const programs = programDirectories(context.childEnv);
   return {
     reason: blocked.reason,
     changed: changed.length === 0 ? "" : ` It changed ${changedFiles(changed)}.`,
-    offers: blocked.offers.flatMap((offer) => choicesOf(offer).map((choice) => ({ offer, choice }))),
+    offers: blocked.offers.flatMap((offer) => choicesOf(offer, programs).map((choice) => ({ offer, choice }))),
   };
 }
 
@@ -106,27 +113,33 @@ async function askAgain(
   }
 }
 
-function choicesOf(offer: EscalationOffer): EscalationChoice[] {
+function programDirectories({ PATH = "" }: ToolContext["childEnv"]): string[] {
+  return PATH.split(delimiter).flatMap((entry) => (isAbsolute(entry) ? [realOf(entry)] : []));
+}
+
+function choicesOf(offer: EscalationOffer, programs: readonly string[]): EscalationChoice[] {
   switch (offer.kind) {
     case "network":
       return [
         { name: "network", key: "c", label: "with the network", text: "in the sandbox with the network on, this once" },
       ];
-    case "write":
-      return [
-        {
-          name: "write",
-          key: "w",
-          label: "writing there",
-          text: `in the sandbox, writing allowed in ${offer.path}, this once`,
-        },
-        {
-          name: "write-session",
-          key: "s",
-          label: "writing there, for this session",
-          text: `in the sandbox, writing allowed in ${offer.path} for this session's commands`,
-        },
-      ];
+    case "write": {
+      const once: EscalationChoice = {
+        name: "write",
+        key: "w",
+        label: "writing there",
+        text: `in the sandbox, writing allowed in ${offer.path}, this once`,
+      };
+      // Every later command could plant there what runs outside.
+      if (runsLater(offer.path, programs) !== null) return [once];
+      const kept: EscalationChoice = {
+        name: "write-session",
+        key: "s",
+        label: "writing there, for this session",
+        text: `in the sandbox, writing allowed in ${offer.path} for this session's commands`,
+      };
+      return [once, kept];
+    }
     case "outside":
       return [
         {

@@ -12,6 +12,8 @@ const SHOWN_NAMES = 5;
 
 export interface EnteredCommand {
   request: SpawnRequest;
+  /** Files of the workspace that run code later and are other than after the command before: what one left running may have done, or the user. */
+  meanwhile: string[];
   /** What became of it. Throws ToolError where the command was never run. */
   after(result: SpawnResult): Aftermath;
 }
@@ -45,15 +47,15 @@ export async function enterSandbox(
   given: { allowed?: SandboxAllowance; mustConfine?: true } = {},
 ): Promise<EnteredCommand> {
   if (sandbox === null && given.mustConfine) throw new ToolError("It may run only in the sandbox. It was not run.");
-  if (sandbox === null) return { request, after: () => ({ blocked: null, changed: [], notes: [] }) };
+  if (sandbox === null) return { request, meanwhile: [], after: () => ({ blocked: null, changed: [], notes: [] }) };
   const watch = sandbox.watch();
-  // What the file tools or the user changed in between is none of this command's doing.
-  watch.changed();
+  const meanwhile = watch.changed();
   const { argv, cwd, env } = request;
   const login = argv[0] === "bash" && argv[1] === "-lc" ? ({ login: true } as const) : {};
   const entered = await sandbox.enter({ argv, cwd, env, command, ...given, ...login });
-  if (!entered.inside) return { request, after: () => aftermath(null, watch.changed()) };
+  if (!entered.inside) return { request, meanwhile, after: () => aftermath(null, watch.changed()) };
   return {
+    meanwhile,
     request: { ...request, argv: entered.argv, cwd: entered.cwd, env: entered.env, report: entered.reports },
     after(result) {
       if (entered.reports) {

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../src/types.ts";
 import { type Bench, closeBenches, openBench } from "./support/binary.ts";
 import { eventFaults } from "./support/event-check.ts";
 import type { Received, Reply } from "./support/model-server.ts";
+import { rounds } from "./support/rounds.ts";
 
 afterAll(closeBenches);
 
@@ -50,7 +51,10 @@ function expectGrowing(requests: readonly Received[]): void {
   }
 }
 
-/** Thirty steps of ordinary work: looking, searching, changing, running, some of it several at once, some of it failing. */
+/** Every kind of step comes twice at least. */
+const STEPS = rounds(16, 30);
+
+/** Steps of ordinary work: looking, searching, changing, running, some of it several at once, some of it failing. */
 function work(step: number): Call[] {
   const made = `made-${step}.txt`;
   const kinds: Call[][] = [
@@ -83,27 +87,28 @@ function work(step: number): Call[] {
   return kinds[step % kinds.length] ?? [];
 }
 
-describe.concurrent("thirty steps in a piece of this project", () => {
+describe.concurrent("many steps in a piece of this project", () => {
   test.each(WIRES)("%s: every request begins with the one before", async (wire) => {
     const at = await openBench(
       (_, index): Reply =>
-        index < 29
+        index < STEPS - 1
           ? {
               text: index % 2 ? `Step ${index}.` : "",
               reasoning: index % 3 ? `thinking about ${index}` : "",
               calls: work(index),
             }
           : { text: "All done." },
-      { wire, config: allow(wire) },
+      // The sandbox is made anew for each command, so the many look at it only where everything is asked for.
+      { wire, config: rounds(1, 2) === 1 ? { ...ALLOW, sandbox: "off" } : allow(wire) },
     );
     for (const name of PIECE) cpSync(join(ROOT, name), at.path(name), { recursive: true });
     const { code, events } = await at.run(["-p", "tidy up", "--json"]);
     expect(at.server.faults).toEqual([]);
     expect(code).toBe(0);
     expect(await eventFaults(events)).toEqual([]);
-    expect(at.server.requests).toHaveLength(30);
+    expect(at.server.requests).toHaveLength(STEPS);
     expectGrowing(at.server.requests);
-    expect(events.at(-1)).toMatchObject({ steps: 30, reason: "completed" });
+    expect(events.at(-1)).toMatchObject({ steps: STEPS, reason: "completed" });
     expect(readFileSync(at.path("made-2.txt"), "utf8")).toBe("$& stage 2 – é 漢 🙂\n");
     expect(existsSync(at.path("patched-6.txt"))).toBe(true);
     const more = await at.run(["-c", "-p", "and more"]);

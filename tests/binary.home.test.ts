@@ -132,8 +132,11 @@ describe.concurrent("without a model", () => {
 
   test.each([
     ["demo --yes", ["demo", "--yes"], {}],
-    ["demo --yes with NO_COLOR", ["demo", "--yes"], { NO_COLOR: "1" }],
-    ["demo --yes --plain on a dumb terminal", ["demo", "--yes", "--plain"], { TERM: "dumb", LANG: "C" }],
+    [
+      "demo --yes --plain with NO_COLOR on a dumb terminal",
+      ["demo", "--yes", "--plain"],
+      { TERM: "dumb", LANG: "C", NO_COLOR: "1" },
+    ],
   ])("%s repairs its project without a key or a network, in plain text", async (_, args, env) => {
     const at = await openBench([], { endpoint: false });
     const { code, stdout, stderr } = await at.run(args, { env: { ...env, TMPDIR: at.dir } });

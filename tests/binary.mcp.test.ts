@@ -54,7 +54,7 @@ describe.concurrent("shiro mcp", () => {
       mcpServers: { tiny: { command, args: [...args, "--x"], env: { WORD: "secret-word" } } },
     });
     const listed = await at.run(["mcp", "list"]);
-    expect(listed.stdout).toMatch(/^tiny {2}\S*bun\S* .* --x, env WORD\n$/);
+    expect(listed.stdout).toMatch(/^tiny {2}.*bun\S* .* --x, env WORD\n$/);
     const tested = await at.run(["mcp", "test", "tiny"]);
     expect(tested).toMatchObject({ code: 0, stderr: "" });
     expect(tested.stdout).toStartWith("tiny: ready, 11 tools\n  die\n  echo\n");
@@ -135,7 +135,8 @@ test("at a terminal: a repository's server is asked about once, /mcp lists, and 
   const pty = await openTerminal(at);
   await pty.expect("Trust this file as it is and start them?", 15_000);
   expect(pty.screen.text()).toContain('"lint" runs ["');
-  expect(pty.screen.text()).toContain('read-only tools ["grow"]');
+  // Where the line wraps is decided by where this checkout lies.
+  expect(pty.screen.text().replace(/\s+/g, " ")).toContain('read-only tools ["grow"]');
   expect(pty.screen.text()).toContain('"git_\\u001b[2J": { "*": "allow" }');
   expect(pty.raw()).not.toContain("\u001b[2J");
   expect(existsSync(join(at.home, "trust.json"))).toBe(false);

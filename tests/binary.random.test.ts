@@ -5,11 +5,12 @@ import { type Event, closeBenches, openBench } from "./support/binary.ts";
 import { eventFaults } from "./support/event-check.ts";
 import type { Reply } from "./support/model-server.ts";
 import { seeded } from "./support/random-text.ts";
+import { rounds } from "./support/rounds.ts";
 
 afterAll(closeBenches);
 
 const WIRES = ["chat", "responses", "anthropic"] as const;
-const SEEDS = Array.from({ length: 12 }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: rounds(6, 12) }, (_, index) => index + 1);
 
 type Call = { name: string; input: JsonObject };
 

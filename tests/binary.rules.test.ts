@@ -193,7 +193,7 @@ function everything(dir: string): string {
 
 describe.concurrent("keys and secrets", () => {
   const KEY = "canary-key-2718281828";
-  const READERS: Reply[] = [
+  const READERS = [
     "env",
     "printenv",
     "set",
@@ -202,10 +202,10 @@ describe.concurrent("keys and secrets", () => {
     "cat /proc/$PPID/environ | tr '\\0' '\\n'",
     "echo $SHIRO_API_KEY$GROQ_API_KEY$OTHER",
     "tr '\\0' '\\n' < /proc/self/environ",
-  ].map(bash);
+  ].map((command) => ({ name: "bash", input: { command } }));
 
   test("the key reaches no child, no result, no session file and no output; ordinary variables do", async () => {
-    const at = await openBench([...READERS, { text: "over" }], {
+    const at = await openBench([{ calls: READERS }, { text: "over" }], {
       config: { permission: { bash: "allow", write_file: "allow" } },
       env: { GROQ_API_KEY: "canary-groq-16180339", OTHER: `prefix-${KEY}`, KEPT: "kept-value-1" },
     });
@@ -246,7 +246,7 @@ describe.concurrent("keys and secrets", () => {
         "git diff HEAD~1",
       ].map((command) => ({ name: "bash", input: { command } })),
     ];
-    const at = await openBench([...calls.map((call): Reply => ({ calls: [call] })), { text: "over" }], {
+    const at = await openBench([{ calls }, { text: "over" }], {
       files: { ".env": "K=canary-1\n", ".env.example": "K=fill-me-in\n", a: "x\n" },
       config: { permission: { bash: { "*": "allow" }, edit_file: "allow" } },
     });

@@ -106,8 +106,9 @@ test("two that go in circles under a ceiling stop it, exit 6, and the partial an
 }, 30_000);
 
 test("a model that repeats one command is told, then stopped with its tools off; exit 6", async () => {
-  const bench = await benchOf((_, step) =>
-    step < 4 ? call("bash", { command: `echo ${" ".repeat(step)}x` }) : { text: "no use" },
+  const bench = await benchOf(
+    (_, step) => (step < 4 ? call("bash", { command: `echo ${" ".repeat(step)}x` }) : { text: "no use" }),
+    { config: { sandbox: "off" } },
   );
   const { code, stdout, stderr } = await bench.run(["-p", "go", "--yolo"]);
   expect([code, stdout]).toEqual([6, "no use\n"]);

@@ -8,7 +8,7 @@ import { clearStages, openStage } from "./support/state-stage.ts";
 afterAll(clearStages);
 
 test("a command in it gets what is typed as words, and undo names it with its prompt", async () => {
-  const stage = await openStage({ config: { sandbox: "off" }, provider: scriptedProvider([{ text: "over" }]) });
+  const stage = await openStage({ provider: scriptedProvider([{ text: "over" }]) });
   mkdirSync(join(stage.home, "commands"));
   writeFileSync(join(stage.home, "commands/say.md"), "It says !`echo $ARGUMENTS`");
   await stage.say("before");

@@ -93,7 +93,10 @@ const STOPPED: ApprovalPrompt = {
 };
 
 test.each([
-  [{ decision: "allow" }, { decision: "once", choice: "network" }],
+  [
+    { decision: "allow", choice: "network" },
+    { decision: "once", choice: "network" },
+  ],
   [
     { decision: "allow", choice: "outside" },
     { decision: "once", choice: "outside" },
@@ -105,7 +108,10 @@ test.each([
 ] as const)("%j to a call that the sandbox stopped takes %j, and the event names the ways", async (given, taken) => {
   const { approvals, lines, events } = open();
   const answer = approvals.ask(STOPPED, { id: "c1", input: { command: "x" } });
-  for (const bad of [{ decision: "always" }, { decision: "allow", choice: "write" }])
+  for (const bad of [
+    { decision: "always", choice: "all" },
+    { decision: "allow", choice: "write" },
+  ])
     lines.push(JSON.stringify({ id: "c1", ...bad }));
   lines.push(JSON.stringify({ id: "c1", ...given }));
   expect(await answer).toEqual(taken);
@@ -120,3 +126,18 @@ test.each([
   const ignored = 'approval answer ignored: "choice" must be network or outside';
   expect(notices).toEqual([ignored, ignored].map((message) => ({ type: "notice", level: "warning", message })));
 });
+
+test.each(["allow", "always"])(
+  "a bare %s, meant for the approval before it perhaps, takes no way out",
+  async (decision) => {
+    const { approvals, lines, events } = open();
+    const answer = approvals.ask(STOPPED, { id: "c1", input: { command: "x" } });
+    lines.push(JSON.stringify({ id: "c1", decision }));
+    expect(await answer).toEqual({ decision: "once" });
+    expect(events.at(-1)).toEqual({
+      type: "notice",
+      level: "warning",
+      message: 'approval answer takes nothing: it names no "choice" (network or outside)',
+    });
+  },
+);

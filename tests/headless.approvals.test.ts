@@ -19,6 +19,9 @@ const script = (...commands: string[]): Reply[] => [
   { text: "over" },
 ];
 
+/** Where who says yes is the point, and not what confines the command then. */
+const UNCONFINED = { config: { sandbox: "off" } };
+
 /** What the model was told of the last calls. */
 const lastSent = ({ server }: Bench): string => {
   expect(server.faults).toEqual([]);
@@ -63,8 +66,9 @@ describe.concurrent("nobody to ask", () => {
   });
 
   test("--allow, --deny and --yolo count for one run", async () => {
-    const at = await openBench((request) =>
-      request.text.includes('"role":"tool"') ? { text: "over" } : { calls: [bash("touch made")] },
+    const at = await openBench(
+      (request) => (request.text.includes('"role":"tool"') ? { text: "over" } : { calls: [bash("touch made")] }),
+      UNCONFINED,
     );
     expect((await at.run(["-p", "go"])).stderr).toContain("1 call denied");
     expect(existsSync(at.path("made"))).toBe(false);
@@ -78,7 +82,7 @@ describe.concurrent("nobody to ask", () => {
   test("--yolo lets run what asks, and neither the guard nor a deny rule nor self-protection gives way", async () => {
     const commands = ["touch made", "rm -rf ~", "denied-tool", "echo x > .shiro/config.json", "echo x > .git/config"];
     const at = await openBench(script(...commands), {
-      config: { permission: { bash: { "*": "ask", "denied-tool*": "deny" } } },
+      config: { sandbox: "off", permission: { bash: { "*": "ask", "denied-tool*": "deny" } } },
     });
     const { events } = await at.run(["-p", "go", "--yolo", "--json"]);
     const by = events.filter((event) => event.type === "tool-denied").map((event) => event.by);
@@ -110,7 +114,7 @@ async function answering(
 
 describe.concurrent("--approvals jsonl", () => {
   test("allow runs the call; deny doesn't, and its message reaches the model", async () => {
-    const at = await openBench(script("touch one", "touch two"));
+    const at = await openBench(script("touch one", "touch two"), UNCONFINED);
     const { code, events } = await answering(at, {
       c1: { decision: "allow" },
       c2: { decision: "deny", message: "use three instead" },
@@ -143,7 +147,7 @@ describe.concurrent("--approvals jsonl", () => {
   });
 
   test("always covers the pattern that was shown, for the session only", async () => {
-    const at = await openBench(script("git tag one", "git tag two", "touch x"), { files: { a: "" } });
+    const at = await openBench(script("git tag one", "git tag two", "touch x"), { ...UNCONFINED, files: { a: "" } });
     Bun.spawnSync(["git", "init", "-q"], { cwd: at.dir });
     const { events } = await answering(at, { c1: { decision: "always" }, c3: { decision: "deny" } });
     const asked = events.filter((event) => event.type === "approval");
@@ -152,14 +156,14 @@ describe.concurrent("--approvals jsonl", () => {
     expect(
       events.filter((event) => event.type === "tool-result" || event.type === "tool-error").map((event) => event.id),
     ).toEqual(["c1", "c2"]);
-    const next = await openBench(script("git tag one"));
+    const next = await openBench(script("git tag one"), UNCONFINED);
     expect(
       (await answering(next, { c1: { decision: "deny" } })).events.some((event) => event.type === "approval"),
     ).toBe(true);
   });
 
   test("an end of input denies what is open and what comes", async () => {
-    const at = await openBench(script("touch one", "touch two"));
+    const at = await openBench(script("touch one", "touch two"), UNCONFINED);
     const run = at.start(["-p", "go", "--approvals", "jsonl"], { open: true });
     await run.seen("stdout", '"type":"approval"');
     run.closeStdin();
@@ -171,7 +175,7 @@ describe.concurrent("--approvals jsonl", () => {
   });
 
   test.each(["/dev/null", "a closed stdin"])("%s is an end of input", async (kind) => {
-    const at = await openBench(script("touch one"));
+    const at = await openBench(script("touch one"), UNCONFINED);
     const shell = kind === "/dev/null" ? '"$@" < /dev/null' : '"$@" <&-';
     const { code, events } = await at.run(["-p", "go", "--approvals", "jsonl", "--strict"], { shell });
     expect(code).toBe(5);
@@ -180,7 +184,7 @@ describe.concurrent("--approvals jsonl", () => {
   });
 
   test("lines that are no answer are named at once and change nothing", async () => {
-    const at = await openBench(script("touch one"));
+    const at = await openBench(script("touch one"), UNCONFINED);
     const run = at.start(["-p", "go", "--approvals", "jsonl"], { open: true });
     await run.seen("stdout", '"type":"approval"');
     const bad = [
@@ -205,7 +209,7 @@ describe.concurrent("--approvals jsonl", () => {
   });
 
   test("an answer may be the last line without an end", async () => {
-    const at = await openBench(script("touch one"));
+    const at = await openBench(script("touch one"), UNCONFINED);
     const run = at.start(["-p", "go", "--approvals", "jsonl"], { open: true });
     await run.seen("stdout", '"type":"approval"');
     run.write('{"id":"c1","decision":"allow"}');
@@ -215,13 +219,13 @@ describe.concurrent("--approvals jsonl", () => {
   });
 
   test("a signal and --timeout end a run that waits for an answer", async () => {
-    const at = await openBench(script("touch one"));
+    const at = await openBench(script("touch one"), UNCONFINED);
     const run = at.start(["-p", "go", "--approvals", "jsonl"], { open: true });
     await run.seen("stdout", '"type":"approval"');
     run.kill("SIGTERM");
     const ended = await run.ended;
     expect([ended.code, ended.events.at(-1)?.reason]).toEqual([143, "interrupted"]);
-    const slow = await openBench(script("touch one"));
+    const slow = await openBench(script("touch one"), UNCONFINED);
     const late = slow.start(["-p", "go", "--approvals", "jsonl", "--timeout", "500ms"], { open: true });
     expect((await late.ended).code).toBe(7);
     expect(existsSync(at.path("one")) || existsSync(slow.path("one"))).toBe(false);
@@ -239,7 +243,7 @@ describe.concurrent("--approvals jsonl", () => {
   });
 
   test("-c without a session is refused as in every headless run", async () => {
-    const at = await openBench(script("touch one"));
+    const at = await openBench(script("touch one"), UNCONFINED);
     const { code, stderr } = await at.run(["-c", "-p", "go", "--approvals", "jsonl"]);
     expect([code, stderr]).toEqual([2, "shiro: There is no session of this directory to continue\n"]);
   });

@@ -2,24 +2,29 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { type Bench, type BenchOptions, type RunResult, closeBenches, openBench } from "./support/binary.ts";
 import { eventFaults } from "./support/event-check.ts";
+import { runInside } from "./support/inside.ts";
 import type { Reply } from "./support/model-server.ts";
 
 afterAll(closeBenches);
 
-/** What must hold of every failure, in text and in JSON. */
+type Run = (at: Bench, args: string[]) => Promise<RunResult>;
+const asProgram: Run = (at, args) => at.run(args);
+
+/** What must hold of every failure, in text and in JSON. Events are the same in this process, which costs less than a start. */
 async function expectFailure(
   at: Bench,
   args: string[],
   exit: number,
   kind: string | RegExp,
   last: RegExp,
+  run: Run = asProgram,
 ): Promise<RunResult> {
-  const text = await at.run(args);
+  const text = await run(at, args);
   expect(text.code).toBe(exit);
   expect(text.stderr.trimEnd().split("\n").at(-1)).toMatch(/^shiro: ./);
   expect(text.stderr).toMatch(last);
   expect(text.stderr).not.toMatch(/^\s+at /m);
-  const json = await at.run([...args, "--json"]);
+  const json = await (args.includes("-C") ? at.run([...args, "--json"]) : runInside(at, [...args, "--json"]));
   expect(json.code).toBe(exit);
   expect(await eventFaults(json.events)).toEqual([]);
   expect(json.events.at(-1)).toMatchObject({ type: "done", exit });
@@ -33,8 +38,11 @@ const refused = (status: number, message: string, more: object = {}): Reply[] =>
   { status, json: { error: { message, ...more } } },
 ];
 const noRetry: BenchOptions = { config: { maxRetries: 0 } };
+/** One for each exit code; what the others add is the message. */
+const AS_PROGRAM: ReadonlySet<string> = new Set(["401", "500", "404 for the model", "an unknown session"]);
 
-describe.concurrent("what the provider says", () => {
+// Not at once: in one process every run would add its listeners for signals.
+describe("what the provider says", () => {
   test.each<[string, Reply[], number, string, RegExp]>([
     ["401", refused(401, "Incorrect API key"), 3, "auth", /shiro: .*Incorrect API key/],
     ["402", refused(402, "Insufficient Balance"), 3, "quota", /Insufficient Balance/],
@@ -79,9 +87,10 @@ describe.concurrent("what the provider says", () => {
     ],
     ["a content filter", [{ text: "", stop: "content_filter" }], 4, "request", /content filter/],
     ["two empty answers", [{ text: "" }], 4, "shape", /empty answer twice/],
-  ])("%s", async (_, script, exit, kind, last) => {
+  ])("%s", async (name, script, exit, kind, last) => {
     const at = await openBench(script, noRetry);
-    const { stdout } = await expectFailure(at, ["-p", "hi"], exit, kind, last);
+    const run = AS_PROGRAM.has(name) ? asProgram : runInside;
+    const { stdout } = await expectFailure(at, ["-p", "hi"], exit, kind, last, run);
     expect(stdout).toBe("");
     expect(at.server.faults).toEqual([]);
   });
@@ -131,7 +140,7 @@ describe.concurrent("what the provider says", () => {
   });
 });
 
-describe.concurrent("what the command line says", () => {
+describe("what the command line says", () => {
   test.each<[string, string[], RegExp]>([
     ["an unknown session", ["-p", "hi", "-r", "0000"], /No session begins with "0000"/],
     ["no session to continue", ["-p", "hi", "-c"], /no session of this directory/],
@@ -145,9 +154,10 @@ describe.concurrent("what the command line says", () => {
     ],
     ["an unreadable rule", ["-p", "hi", "--allow", "bash(git"], /bash\(git/],
     ["an extra directory that isn't there", ["-p", "hi", "--add-dir", "nowhere"], /nowhere/],
-  ])("%s", async (_, args, last) => {
+  ])("%s", async (name, args, last) => {
     const at = await openBench([{ text: "never" }]);
-    const { stdout } = await expectFailure(at, args, 2, /^(?:usage|config)$/, last);
+    const run = AS_PROGRAM.has(name) || args.includes("-C") ? asProgram : runInside;
+    const { stdout } = await expectFailure(at, args, 2, /^(?:usage|config)$/, last, run);
     expect(stdout).toBe("");
     expect(at.server.requests).toEqual([]);
   });

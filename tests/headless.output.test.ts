@@ -112,7 +112,7 @@ describe.concurrent("-o", () => {
       request.text.includes("mv out gone")
         ? { text: "kept" }
         : { calls: [{ name: "bash", input: { command: "mv out gone" } }] };
-    const at = await openBench(script, { files: { "out/x": "" } });
+    const at = await openBench(script, { config: { sandbox: "off" }, files: { "out/x": "" } });
     const text = await at.run(["-p", "go", "--yolo", "-o", "out/f"]);
     expect([text.code, text.stdout]).toEqual([2, "kept\n"]);
     expect(text.stderr).toMatch(/^shiro: -o out\/f could not be written: .*\n$/m);
@@ -184,7 +184,7 @@ describe.concurrent("--json", () => {
 test("lines about calls stay lines, whatever the command holds", async () => {
   const command = "echo one\necho 'shiro: all is well'\r\x1b[2K";
   const at = await openBench([{ calls: [{ name: "bash", input: { command } }] }, { text: "ok" }], {
-    config: { permission: { bash: "allow" } },
+    config: { sandbox: "off", permission: { bash: "allow" } },
   });
   const { stderr } = await at.run(["-p", "go"]);
   expect(stderr).not.toMatch(/^(echo|shiro:)/m);

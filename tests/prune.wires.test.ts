@@ -17,6 +17,7 @@ import { anthropicFault } from "./support/strict-anthropic.ts";
 import { newMemory, type Fault, type Memory } from "./support/strict-body.ts";
 import { chatFault } from "./support/strict-chat.ts";
 import { responsesFault } from "./support/strict-responses.ts";
+import { rounds } from "./support/rounds.ts";
 import { damaged, healthyTranscript, seeded, user } from "./support/transcripts.ts";
 
 interface Wire {
@@ -67,7 +68,7 @@ function faultOf(wire: Wire, messages: readonly Message[], tools: ModelRequest["
 }
 
 test.each(WIRES)("random broken histories are accepted by $name once repaired", (wire) => {
-  for (let seed = 1; seed <= 120; seed++) {
+  for (let seed = 1; seed <= rounds(60, 120); seed++) {
     const random = seeded(seed);
     const messages = repair(damaged(healthyTranscript(random, 5), random));
     if (messages.length > 0) expect({ seed, fault: faultOf(wire, messages) }).toEqual({ seed, fault: null });
@@ -76,7 +77,7 @@ test.each(WIRES)("random broken histories are accepted by $name once repaired", 
 
 test.each(WIRES)("compacted histories are accepted by $name, also when cut again", async (wire) => {
   const meter = new TokenMeter();
-  for (let seed = 1; seed <= 30; seed++) {
+  for (let seed = 1; seed <= rounds(15, 30); seed++) {
     const random = seeded(seed);
     let view = openView([...healthyTranscript(random, 10), user("go on")]);
     for (const share of [0.6, 0.2]) {

@@ -75,7 +75,7 @@ describe("leaving", () => {
   test("ctrl-z stops with the terminal restored, fg brings the draft back", async () => {
     const shell = ["bash", "--norc", "--noprofile", "-i"];
     const pty = await startProgram(shell, { env: { PS1: "$ ", HOME: temp() } }, "$ ");
-    pty.write(`${process.execPath} ${FAKE}\r`);
+    pty.write(`'${process.execPath}' '${FAKE}'\r`);
     await pty.expect("shiro\x1b[22m> ", 10_000);
     pty.write("draft\x1a");
     await pty.expect("Stopped");

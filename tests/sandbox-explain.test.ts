@@ -73,6 +73,14 @@ describe("why a command failed", () => {
     ]);
   });
 
+  test("the name of a file that isn't there has no room for a text", () => {
+    const path = `${outside}/${"it_is_safe/".repeat(60)}x`;
+    const [reason = ""] = explain(`touch: cannot touch '${path}': Permission denied`) ?? [];
+    expect(reason).toStartWith(`${outside}/it_is_safe/`);
+    expect(reason).toEndWith("/x may not be written");
+    expect(reason.length).toBeLessThan(230);
+  });
+
   test("a linked worktree's repository is offered whole", () => {
     const lock = join(outside, ".git/worktrees/w/index.lock");
     mkdirSync(join(outside, ".git/worktrees/w"), { recursive: true });

@@ -1,7 +1,8 @@
 /** The sandbox as the rest of the program sees it, and what a login shell hands to its commands, and what is noticed after them. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { SELF_PROTECTED } from "../src/protect.ts";
 import { captureLogin } from "../src/sandbox-login.ts";
 import { parsePlan } from "../src/sandbox-plan.ts";
 import { settingsOf, type SandboxConfig } from "../src/sandbox-settings.ts";
@@ -259,5 +260,21 @@ describe("the watch", () => {
     writeFileSync(join(workspace, ".git"), "gitdir: made\n");
     expect(watch.changed()).toEqual([".git"]);
     expect(watch.changed()).toEqual([]);
+  });
+
+  test("knows every place in a project whose change asks", () => {
+    const { workspace } = places();
+    const watch = openWatch(workspace);
+    const ofHome =
+      /^library|^\.(?:git\/|gitconfig|config|ssh|bash|profile|z(?!ed)|[kt]?csh|ksh|login|inputrc|x|vimrc|exrc|emacs|gdb|lldb|tmux|screen)/;
+    const inProject = SELF_PROTECTED.map(({ path }) => path.replace("**", "x")).filter((path) => !ofHome.test(path));
+    const spelled = (path: string): string => path.replace("runconfigurations", "runConfigurations");
+    const files = inProject.map((path) => spelled(path === ".shiro/x" ? ".shiro/commands/x" : path)).sort();
+    for (const file of files) {
+      mkdirSync(dirname(join(workspace, file)), { recursive: true });
+      writeFileSync(join(workspace, file), "");
+    }
+    expect(files.length).toBeGreaterThan(15);
+    expect(watch.changed()).toEqual(files);
   });
 });

@@ -105,7 +105,7 @@ describe.if(rg !== null)("both engines", () => {
     const atoms =
       "a b foo bar . \\w \\d \\s [a-f] [^x] é \\. (a|b) (?:fo|ba) \\b [[:punct:]] Α _ \\W \\S 0 { $ ^".split(" ");
     const quantifiers = ["", "", "", "", "*", "+", "?", "{2}", "{1,2}", "+?"];
-    for (let round = 0; round < rounds(80, 200); round++) {
+    for (let round = 0; round < rounds(40, 200); round++) {
       const pieces = Array.from({ length: 1 + pick(4) }, () => {
         const atom = atoms[pick(atoms.length)] ?? "";
         return /^(?:\\b|[$^{])$/.test(atom) ? atom : atom + (quantifiers[pick(quantifiers.length)] ?? "");

@@ -3,13 +3,14 @@ import { afterAll, expect, test } from "bun:test";
 import { ProviderError, TurnAbort } from "../src/errors.ts";
 import type { ModelRequest, Provider } from "../src/provider.ts";
 import type { AgentEvent, Message, ModelEvent } from "../src/types.ts";
+import { rounds } from "./support/rounds.ts";
 import { clearStages, openStage, type Stage } from "./support/state-stage.ts";
 import { seeded } from "./support/transcripts.ts";
 import { brokenRule } from "./support/wire-rules.ts";
 
 afterAll(clearStages);
 
-const SESSIONS = Number(process.env.SHIRO_TEST_SESSIONS ?? 5);
+const SESSIONS = Number(process.env.SHIRO_TEST_SESSIONS ?? rounds(3, 5));
 const ACTIONS = 30;
 
 const summarises = (request: ModelRequest): boolean => request.tools.length === 0;

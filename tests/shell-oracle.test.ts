@@ -48,7 +48,7 @@ describe.if(bash !== null)("compared with bash", () => {
   test("no accident of spelling hides a command: what bash runs is found, or the line is refused", () => {
     const random = randomFrom(SEED + 1);
     // Loops may never end once mutated, and no file is to be written outside of the directory.
-    const lines = Array.from({ length: rounds(250, 500) }, () =>
+    const lines = Array.from({ length: rounds(200, 500) }, () =>
       mutated(random, randomLine(random, random(3)).replaceAll("/dev/null", "null")),
     ).filter((line) => !/while|until|[/\0\x01]|\\1|f\d/.test(line));
     const ran = argumentListsOf(bash ?? "", lines, directory);

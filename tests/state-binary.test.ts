@@ -163,6 +163,7 @@ const CHANGES: Reply[] = [
 
 async function changedBench(git: boolean): Promise<{ bench: Bench; before: Entry[] }> {
   const bench = await openBench((_, index) => CHANGES[index] ?? { text: `later ${index}` }, {
+    config: { sandbox: "off" },
     files: {
       "a.txt": "one\r\n\ufeffwithout an end",
       "run.sh": "echo one\n",
@@ -314,7 +315,7 @@ test("a money ceiling holds from a session's first request on, resumed spend inc
       if (!Array.isArray(request.body.tools)) return { text: "a summary", usage };
       return { text: "said", calls: [call("bash", { command: `echo ${index}` })], usage };
     },
-    { config: { pricing: { "test-model": { input: 10, output: 10 } } } },
+    { config: { sandbox: "off", pricing: { "test-model": { input: 10, output: 10 } } } },
   );
   const first = await bench.run(["-p", "go", "--yolo", "--json", "--max-spend-usd", "2.5"]);
   expect(first.events.at(-1)).toMatchObject({ type: "done", exit: 6, reason: "ceiling", steps: 3 });

@@ -169,6 +169,27 @@ describe("a command that the sandbox stopped", () => {
     expect(staged.warnings).toEqual(["/other/place isn't kept writable for this session: it is the home directory"]);
   });
 
+  test.each([
+    ["/home/u/.config", ["write"]],
+    ["/home/u/.config/systemd/user", ["write"]],
+    ["/home/u/.vscode", ["write"]],
+    ["/etc", ["write"]],
+    ["/var/spool", ["write"]],
+    ["/usr/lib/x", ["write"]],
+    ["/home/u/tools", ["write"]],
+    ["/home/u/tools/bin", ["write"]],
+    ["/home/u/other", ["write", "write-session"]],
+    ["/home/u/main/.git", ["write", "write-session"]],
+    ["/tmp", ["write", "write-session"]],
+  ])("what is written in %s may be kept for the session only where nothing runs it later", async (path, names) => {
+    const staged = stage({ causes: [[{ kind: "write", path }]], answers: [{ choice: "write-session" }] });
+    // Not the one of this process: npm puts the checkout on it, which may lie in /tmp.
+    const childEnv = { ...staged.at.context.childEnv, PATH: "/usr/bin:/bin:/home/u/tools/bin" };
+    await staged.run("exit 1", { childEnv });
+    expect<unknown>(staged.questions[0]?.choices.map(({ name }) => name)).toEqual(names);
+    expect(staged.kept).toEqual(names.length > 1 ? [path] : []);
+  });
+
   test("a grant for the sandbox alone reaches it, and doesn't run without one", async () => {
     const staged = stage({ causes: [null], answers: [] });
     await staged.run("true", {}, true);
@@ -185,6 +206,8 @@ describe("a command that the sandbox stopped", () => {
     );
     const own = "(a project's settings for shiro, and its commands that run something, count only after shiro trust)";
     expect(staged.warnings).toEqual([
+      // By us, and it could have been a process of a command before.
+      "since the command before, somebody changed files that run code later: .envrc",
       `the command changed files that run code later: .husky/pre-commit, .shiro/config.json ${own}`,
       "the command changed files that run code later: .husky/pre-commit",
     ]);
@@ -240,5 +263,22 @@ describe("answers at the prompt", () => {
     for (const subject of ["make", "make", "unanswered", "unanswered"]) await escalate?.({ ...question, subject });
     expect(await escalate?.({ ...question, subject: "make", choices })).toEqual({ choice: null });
     expect(asked).toEqual(["make", "unanswered", "unanswered", "make"]);
+  });
+
+  test("after some refusals in a turn no further variant is asked about", async () => {
+    let asked = 0;
+    const escalate = bindEscalation(
+      async () => {
+        asked++;
+        return { decision: "deny" };
+      },
+      { tool: bash },
+      new Set(),
+    );
+    const answers = [];
+    for (let round = 0; round < 6; round++) answers.push(await escalate?.({ ...question, subject: `make ${round}` }));
+    expect(await escalate?.({ ...question, subject: "make 0" })).toEqual({ choice: null });
+    const no = { choice: null };
+    expect<unknown>([asked, answers]).toEqual([3, [no, no, no, null, null, null]]);
   });
 });

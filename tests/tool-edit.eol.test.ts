@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "bun:test";
 import { type Encoding, encodeText } from "../src/text-file.ts";
 import { randomText, seeded } from "./support/random-text.ts";
+import { rounds } from "./support/rounds.ts";
 import { openBench, tempDir } from "./support/workspace-tools.ts";
 
 const FORMATS: readonly { encoding: Encoding; bom: boolean }[] = [
@@ -62,7 +63,7 @@ test("no byte but those asked for changes, over encodings, marks, endings, modes
   const random = seeded(2024);
   const bench = openBench();
   mkdirSync(join(bench.root, "real"));
-  for (let round = 0; round < 120; round++) {
+  for (let round = 0; round < rounds(60, 120); round++) {
     const format = FORMATS[random(FORMATS.length)] ?? { encoding: "utf-8", bom: false };
     const endings = [["\n"], ["\r\n"], ["\n", "\r\n"]][random(3)] ?? ["\n"];
     const [head, tail] = [randomText(random, { endings }), randomText(random, { endings })];
@@ -85,7 +86,7 @@ test("git apply makes of the shown diff what the tool has made of the file", asy
   const bench = openBench();
   const copy = tempDir();
   const diffs: string[] = [];
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < rounds(30, 60); round++) {
     const path =
       ["a b.txt", 'q"uote', "plain.ts", "dir/deep.ts", "ünï.md"][round % 5]?.replace(/(\.|$)/, `${round}$1`) ?? "";
     const endings = [["\n"], ["\r\n"], ["\n", "\r\n"]][random(3)] ?? ["\n"];

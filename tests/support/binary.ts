@@ -102,7 +102,7 @@ function endGroup(pid: number): void {
   }
 }
 
-function plainEnv(cwd: string, more: Record<string, string | undefined>): Record<string, string> {
+export function plainEnv(cwd: string, more: Record<string, string | undefined>): Record<string, string> {
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: join(dirname(cwd), "user"),
@@ -148,7 +148,7 @@ function watch(stream: ReadableStream<Uint8Array>): {
   return { whole: read(), seen };
 }
 
-function parseEvents(text: string): Event[] {
+export function parseEvents(text: string): Event[] {
   // A reader that stopped early leaves half a line; the check for a last `done` notices it elsewhere.
   return text
     .slice(0, text.lastIndexOf("\n") + 1)

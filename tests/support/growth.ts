@@ -32,7 +32,7 @@ export async function growth(
   if (factor() < enough) return factor();
   repeats.large = await repeatsFor(large);
   let spent = 0;
-  for (let round = 0; round < 2 || (round < 5 && spent < ENOUGH_MICROSECONDS); round++) {
+  for (let round = 0; factor() >= enough && (round < 2 || (round < 5 && spent < ENOUGH_MICROSECONDS)); round++) {
     const taken = { small: await timeOf(small, repeats.small), large: await timeOf(large, repeats.large) };
     least.small = Math.min(least.small, taken.small);
     least.large = Math.min(least.large, taken.large);

@@ -10,6 +10,7 @@ import type { AgentEvent, Message } from "../../src/types.ts";
 import { collect } from "./scripted.ts";
 
 export interface StageOptions {
+  /** Commands run without the sandbox unless this says "on": in this process its launcher is the whole program as source. */
   config?: Record<string, unknown>;
   files?: Record<string, string>;
   env?: Record<string, string>;
@@ -56,7 +57,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   mkdirSync(dir);
   mkdirSync(home);
   mkdirSync(join(base, "tmp"));
-  if (options.config) writeFileSync(join(home, "config.json"), JSON.stringify(options.config), { mode: 0o600 });
+  const config = { sandbox: "off", ...options.config };
+  writeFileSync(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: base,
