@@ -24,14 +24,9 @@ const lists = new WeakMap<object, Map<unknown, JsonObject[]>>();
 export function itemsOnce<T>(list: readonly T[], shape: (one: T) => JsonObject): JsonObject[] {
   const known = lists.get(list) ?? new Map<unknown, JsonObject[]>();
   lists.set(list, known);
-  const items = known.get(shape) ?? list.map((one) => serialised(prepared(shape(one))));
+  const items = known.get(shape) ?? list.map((one) => prepared(shape(one)));
   known.set(shape, items);
   return items;
-}
-
-function serialised(item: JsonObject): JsonObject {
-  texts.set(item, JSON.stringify(item));
-  return item;
 }
 
 /** One for each wire and model of a provider. */
@@ -70,7 +65,8 @@ export class HistoryItems {
     // Neighbours of one role would be merged with what follows, and an empty span with what came before.
     if (items.length === 0 || items.at(-1)?.role === "assistant") return;
     for (const item of items) {
-      this.#items.push(serialised(item));
+      if (!texts.has(item)) texts.set(item, JSON.stringify(item));
+      this.#items.push(item);
       if (this.#items.length % BLOCK_ITEMS === 0) this.#close(this.#items.slice(-BLOCK_ITEMS));
     }
     for (const message of span) this.#done.push(message);
@@ -86,7 +82,16 @@ function beginsWith(messages: readonly Message[], beginning: readonly Message[])
   return messages.length > beginning.length && beginning.every((message, at) => message === messages[at]);
 }
 
+/** How JSON.stringify writes half a character and NUL, which strict servers refuse. */
+const UNCLEAN = /\\u(?:d[89a-f]|0000)/;
+
+/** The item made clean, and serialised. Looked through only where its JSON hints at something: nearly all are clean. */
 function prepared(item: JsonObject): JsonObject {
+  const text = JSON.stringify(item);
+  if (!UNCLEAN.test(text)) {
+    texts.set(item, text);
+    return item;
+  }
   const clean = cleanJson(item);
   return isObject(clean) ? clean : item;
 }

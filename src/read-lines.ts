@@ -1,5 +1,5 @@
 /** A range of lines of a file of any size, in bounded memory. Decodes; numbers and labels are for the caller. */
-import { fstatSync, read } from "node:fs";
+import { fstatSync, read, readSync } from "node:fs";
 import { cutHead } from "./text.ts";
 
 export interface LineRange {
@@ -41,21 +41,25 @@ export function readAt(fd: number, buffer: Buffer, position: number | null): Pro
     read(fd, buffer, 0, buffer.length, position, (error, bytesRead) => (error ? reject(error) : resolve(bytesRead))),
   );
 }
+
 const CHUNK_BYTES = 1024 * 1024;
 const SMALLEST_BYTES = 16 * 1024;
+/** What is read without leaving the thread: for a small file the way there and back takes longer than the reading. */
+const AT_ONCE_BYTES = 64 * 1024;
 
 /** Reads lines from an open file descriptor. CR before LF and a byte order mark are no part of a line. Rejects when aborted. */
 export async function readLines(fd: number, range: LineRange): Promise<LinesRead> {
   const scan = new Scan(range);
+  const { size } = fstatSync(fd);
   // A byte more than the file has: its end shows in the first read. Files of /proc say 0 and hold more.
-  const wanted = Math.max(SMALLEST_BYTES, fstatSync(fd).size + 1);
-  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, wanted));
+  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(SMALLEST_BYTES, size + 1)));
+  const isSmall = size > 0 && size <= AT_ONCE_BYTES;
   for (let position = 0; ;) {
     range.signal.throwIfAborted();
-    const bytesRead = await readAt(fd, buffer, position);
-    if (bytesRead === 0) return scan.end(true);
+    const bytesRead = isSmall ? readSync(fd, buffer, 0, buffer.length, position) : await readAt(fd, buffer, position);
     position += bytesRead;
     scan.push(buffer.subarray(0, bytesRead));
+    if (bytesRead === 0 || (isSmall && bytesRead < buffer.length)) return scan.end(true);
     if (scan.full && position > range.wholeBytes) return scan.end(false);
   }
 }
