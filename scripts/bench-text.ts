@@ -65,7 +65,7 @@ async function* editing(folder: string): AsyncGenerator<Figure> {
   const times = await interleaved(ROUNDS, {
     tool: () =>
       timed(async () => {
-        await runTool(editFileTool, { path: "large.ts", old_string: flip.from, new_string: flip.to }, context);
+        await runTool(editFileTool, { path: "large.ts", oldString: flip.from, newString: flip.to }, context);
         turn();
       }),
     plain: () =>

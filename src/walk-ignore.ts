@@ -15,9 +15,11 @@ export interface IgnoreRules {
   verdict(path: string, isDirectory: boolean): boolean | null;
 }
 
+const NOT_ASCII = /[^\0-\x7f]/;
+
 /** git matches bytes, so `?` is one byte of a character that takes several. */
 export function toBytes(text: string): string {
-  return /[^\0-\x7f]/.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
+  return NOT_ASCII.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
 }
 
 /** Parses an ignore file, given as one character per byte. Null when it holds no rule. Never throws. */
@@ -71,8 +73,8 @@ function matcherOf(pattern: string, ignoreCase: boolean): Rule["matches"] {
     return (path) => glob.matches(path);
   }
   if (!ignoreCase && !/[*?[\\]/.test(pattern)) return (_, name) => name === pattern;
-  if (!ignoreCase && pattern.startsWith("*") && !/[*?[\\]/.test(pattern.slice(1)))
-    return (_, name) => name.endsWith(pattern.slice(1));
+  const ending = pattern.slice(1);
+  if (!ignoreCase && pattern.startsWith("*") && !/[*?[\\]/.test(ending)) return (_, name) => name.endsWith(ending);
   const glob = compileGlob(pattern, { braces: false, openBracket: "never", ignoreCase, pathname: false });
   return (_, name) => glob.matches(name);
 }

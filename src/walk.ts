@@ -97,7 +97,12 @@ async function openFrame(root: string, base: string, parent: Rules | null, env: 
   const entries = await readDirectory(join(root, base));
   // Ignore files are looked for only where the listing shows one: most directories have none.
   const special = parent !== null && (base === "" || entries.some((entry) => SPECIAL.has(entry.name)));
-  return { base, entries, next: 0, rules: special ? rulesIn(resolve(root), base, parent, env) : parent };
+  return {
+    base,
+    entries,
+    next: 0,
+    rules: special ? rulesIn(resolve(root), base, parent, env) : parent,
+  };
 }
 
 const SPECIAL: ReadonlySet<string> = new Set([".gitignore", ".shiroignore", ".git"]);
@@ -113,7 +118,7 @@ async function readDirectory(path: string): Promise<Dirent[]> {
 
 /** Sorted runs that are merged, so that a directory of hundreds of thousands doesn't hold up keys and timers. */
 async function sortByName(entries: Dirent[]): Promise<Dirent[]> {
-  if (entries.length <= RUN) return entries.sort(byName);
+  if (entries.length <= RUN) return entries.sort(entries.some(({ name }) => SURROGATE.test(name)) ? byName : byUnits);
   let runs: Dirent[][] = [];
   for (let at = 0; at < entries.length; at += RUN) {
     runs.push(entries.slice(at, at + RUN).sort(byName));
@@ -145,6 +150,13 @@ async function merge(left: readonly Dirent[], right: readonly Dirent[]): Promise
 function byName(a: Dirent, b: Dirent): number {
   return compareBytes(a.name, b.name);
 }
+
+/** The same for names without halves of pairs, by the runtime's own comparison. */
+function byUnits(a: Dirent, b: Dirent): number {
+  return a.name < b.name ? -1 : a.name === b.name ? 0 : 1;
+}
+
+const SURROGATE = /[\uD800-\uDFFF]/;
 
 function breathe(): Promise<void> {
   return new Promise((done) => setImmediate(done));
