@@ -60,7 +60,11 @@ export function originOf(endpoint: Pick<Endpoint, "protocol" | "baseURL">, model
   return `${endpoint.protocol}|${hostOf(endpoint.baseURL)}|${model}`;
 }
 
-/** Host with port of a URL; the text itself where it is none. */
+const hosts = new Map<string, string>();
+
+/** Host with port of a URL; the text itself where it is none. A program meets a handful of them, thousands of times. */
 export function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
+  const host = hosts.get(url) ?? (URL.canParse(url) ? new URL(url).host : url);
+  if (hosts.size < 64) hosts.set(url, host);
+  return host;
 }

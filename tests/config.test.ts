@@ -1,12 +1,15 @@
-import { describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CONFIG_FIELDS, loadConfig, writeConfig } from "../src/config.ts";
 import { UserError } from "../src/errors.ts";
 
+const root = mkdtempSync(join(tmpdir(), "shiro-config-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
 function file(text: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), "config-")), "config.json");
+  const path = join(mkdtempSync(join(root, "config-")), "config.json");
   writeFileSync(path, text);
   return path;
 }

@@ -1,11 +1,14 @@
-import { describe, expect, test } from "bun:test";
-import { linkSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { MAX_INSTRUCTION_BYTES, loadInstructions, repositoryRoot } from "../src/instructions.ts";
 
+const scratch = mkdtempSync(join(tmpdir(), "shiro-instructions-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
 function tree(files: Record<string, string>): { root: string; home: string } {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "instructions-")));
+  const base = realpathSync(mkdtempSync(join(scratch, "instructions-")));
   const [root, home] = [join(base, "repo"), join(base, "home")];
   mkdirSync(join(root, ".git"), { recursive: true });
   mkdirSync(home);
@@ -36,7 +39,7 @@ test("CLAUDE.md counts only where no AGENTS.md stands beside it", () => {
 });
 
 test("outside a repository only the working directory counts", () => {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "norepo-")));
+  const base = realpathSync(mkdtempSync(join(scratch, "norepo-")));
   mkdirSync(join(base, "x"));
   writeFileSync(join(base, "AGENTS.md"), "above");
   writeFileSync(join(base, "x", "AGENTS.md"), "here");
