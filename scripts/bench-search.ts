@@ -30,7 +30,7 @@ async function* measure(folder: string): AsyncGenerator<Figure> {
   await makeTree(tree);
   const env = { PATH: process.env["PATH"] ?? "", HOME: folder };
   yield* walking(tree, env, rg);
-  yield* grepping(tree, env, rg, toolContext(tree, folder, env));
+  yield* grepping("grep tool", tree, env, rg, toolContext(tree, folder, env));
   yield* globbing(tree, env, rg, toolContext(tree, folder, env));
   yield* largeFile(folder, env, rg);
 }
@@ -58,30 +58,7 @@ async function* largeFile(folder: string, env: Record<string, string>, rg: strin
   for (let written = 0; written < LARGE_BYTES; written += block.length) writeSync(file, block);
   writeSync(file, `${NEEDLE}\n`);
   closeSync(file);
-  const input = { pattern: NEEDLE, path: "large.log" };
-  const context = toolContext(tree, folder, env);
-  const times = await interleaved(ROUNDS, {
-    withRg: () =>
-      timed(() =>
-        run(
-          grepTool(() => rg),
-          input,
-          context,
-        ),
-      ),
-    without: () =>
-      timed(() =>
-        run(
-          grepTool(() => null),
-          input,
-          context,
-        ),
-      ),
-    rg: () => childMs([rg, "--line-number", NEEDLE, "large.log"], { cwd: tree, env }),
-  });
-  const baseline = { what: "rg", value: times.rg };
-  yield { what: "grep tool, 200 MB, through rg", value: times.withRg, unit: "ms", baseline };
-  yield { what: "grep tool, 200 MB, own engine", value: times.without, unit: "ms", baseline };
+  yield* grepping("grep tool, 200 MB", tree, env, rg, toolContext(tree, folder, env));
 }
 
 async function* walking(tree: string, env: Record<string, string>, rg: string): AsyncGenerator<Figure> {
@@ -96,34 +73,22 @@ async function* walking(tree: string, env: Record<string, string>, rg: string): 
 }
 
 async function* grepping(
+  what: string,
   tree: string,
   env: Record<string, string>,
   rg: string,
   context: ToolContext,
 ): AsyncGenerator<Figure> {
   const input = { pattern: NEEDLE };
+  const [through, own] = [grepTool(() => rg), grepTool(() => null)];
   const times = await interleaved(ROUNDS, {
-    withRg: () =>
-      timed(() =>
-        run(
-          grepTool(() => rg),
-          input,
-          context,
-        ),
-      ),
-    without: () =>
-      timed(() =>
-        run(
-          grepTool(() => null),
-          input,
-          context,
-        ),
-      ),
+    through: () => timed(() => run(through, input, context)),
+    own: () => timed(() => run(own, input, context)),
     rg: () => childMs([rg, "--line-number", "--hidden", NEEDLE], { cwd: tree, env }),
   });
   const baseline = { what: "rg", value: times.rg };
-  yield { what: "grep tool, through rg", value: times.withRg, unit: "ms", baseline };
-  yield { what: "grep tool, own engine", value: times.without, unit: "ms", baseline };
+  yield { what: `${what}, through rg`, value: times.through, unit: "ms", baseline };
+  yield { what: `${what}, own engine`, value: times.own, unit: "ms", baseline };
 }
 
 async function walkAll(tree: string, env: Record<string, string>): Promise<void> {
