@@ -51,8 +51,7 @@ function expectGrowing(requests: readonly Received[]): void {
   }
 }
 
-/** Every kind of step comes twice at least. */
-const STEPS = rounds(16, 30);
+const STEPS = 30;
 
 /** Steps of ordinary work: looking, searching, changing, running, some of it several at once, some of it failing. */
 function work(step: number): Call[] {

@@ -6,7 +6,6 @@ import { KeyDecoder } from "../src/keys.ts";
 import { Screen } from "../src/terminal-screen.ts";
 import { terminalTraits } from "../src/terminal-traits.ts";
 import { seeded } from "./support/random-text.ts";
-import { rounds } from "./support/rounds.ts";
 import { VirtualTerminal } from "./support/vt.ts";
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "grapheme" });
@@ -151,7 +150,7 @@ const SEED = Number(process.env.SHIRO_TEST_SEED ?? 1);
 test(`the draft is that of a second editor after each of thousands of keys (seed ${SEED})`, () => {
   const random = seeded(SEED);
   const decoder = new KeyDecoder();
-  for (let round = 0; round < rounds(100, 200); round++) {
+  for (let round = 0; round < 200; round++) {
     const reference = new ReferenceEditor();
     const pressed: string[] = [];
     let state = EMPTY_EDITOR;
@@ -198,7 +197,7 @@ test.each([false, true])(
     const random = seeded(SEED + 1);
     const tty = { stdinIsTty: true, stdoutIsTty: true, platform: "linux" };
     const traits = terminalTraits({ TERM: "xterm", LANG: "C.UTF-8", ...(reflows ? { TMUX: "x" } : {}) }, tty);
-    for (let round = 0; round < rounds(13, 25); round++) {
+    for (let round = 0; round < 25; round++) {
       const terminal = new VirtualTerminal(10 + random(60), 200);
       const screen = new Screen(
         {

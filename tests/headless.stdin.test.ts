@@ -104,7 +104,7 @@ describe.concurrent("with a prompt argument", () => {
 
   test("more than 10 MB is cut at a whole character, with a note to both", async () => {
     const at = await bench();
-    const shell = '{ printf x; yes é | head -c 12000000; } | "$@"';
+    const shell = '{ printf x; yes é | head -c 30000000; } | "$@"';
     const { code, stderr } = await at.run(["-p", "say it"], { shell });
     expect(code).toBe(0);
     expect(stderr).toContain("longer than 10 MB");

@@ -8,8 +8,8 @@ import { rounds } from "./support/rounds.ts";
 const FIRST = "The first answer, in several words.";
 const SECOND = "Another one.";
 const IDLE_MS = 250;
-// Every byte would take minutes; neither 23 nor 5 has a common factor with the lengths of lines and chunks.
-const STEP = rounds(23, 5);
+// Every byte would take minutes; neither 11 nor 5 has a common factor with the lengths of lines and chunks.
+const STEP = rounds(11, 5);
 const AT_ONCE = 24;
 
 const named = (events: { type: string; [key: string]: unknown }[]): string[] =>

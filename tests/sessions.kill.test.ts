@@ -12,7 +12,7 @@ const home = mkdtempSync(join(tmpdir(), "shiro-kill-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const CHAINS = 5;
-const KILLS = rounds(4, 20);
+const KILLS = rounds(6, 20);
 const WRITER = join(import.meta.dir, "support/session-writer.ts");
 
 interface Announced {

@@ -136,7 +136,7 @@ describe.if(hasGit)("against git ls-files", () => {
   // One repository with many unrelated subtrees asks git once for all of them.
   test("random trees with nested, negated and broken rules agree", async () => {
     const all: Record<string, string> = {};
-    for (let seed = 0; seed < rounds(150, 300); seed++) randomTree(random(seed), `t${seed}/`, all, 14);
+    for (let seed = 0; seed < 300; seed++) randomTree(random(seed), `t${seed}/`, all, 14);
     const dir = tree(all);
     git(dir, "init", "-q");
     expect(await files(dir)).toEqual(gitFiles(dir));

@@ -46,9 +46,9 @@ const isSummary = (request: Received): boolean => !Array.isArray(request.body.to
 
 // Whatever only length brings about is the same for all of them, so one goes further than the rest.
 describe.each<[number, Wire]>([
-  [rounds(70, 100), "chat"],
-  [rounds(34, 100), "responses"],
-  [rounds(34, 100), "anthropic"],
+  [100, "chat"],
+  [rounds(60, 100), "responses"],
+  [rounds(60, 100), "anthropic"],
 ])("%d turns of four messages on the %s wire", (turns, wire) => {
   test("compacted several times: legal throughout, the prefix stable between, nothing that binds lost", async () => {
     let step = 0;
